@@ -22,7 +22,7 @@ struct bperf {
 	uint32_t slot;
 	struct maps maps;
 	const struct probes_hw_cpu *running; /* mapped, by CPU */
-	int flush;			     /* program, -1: this kernel cannot run it */
+	int flush;			     /* the program that adds counts now; -1: this kernel cannot run it */
 	uint32_t nevents;
 	int place[PROBES_HW_EVENTS]; /* index of an event's counts in the rows; -errno: it is not counted */
 	size_t ncpus;
@@ -63,8 +63,8 @@ static void close_maps(struct maps *m)
 /* --- who asked ---------------------------------------------------------------------------- */
 
 /*
- * Marks SLOT as asking for counters, or not: in "owners" for other processes, in "hw_slots" for the
- * programs.
+ * Notes that SLOT asks for counters, or no longer does: in the map "owners" for other processes, and in the map "hw_slots"
+ * for the BPF programs.
  */
 static int bperf_claim(struct maps *m, uint32_t slot, bool asks)
 {
@@ -108,7 +108,7 @@ static void set_counters(struct probes_hw_config *c, uint32_t cpu, uint32_t seri
 	__atomic_store_n(&c->counters[cpu], serial, __ATOMIC_RELEASE);
 }
 
-/* Tells the programs first, so that they do not read a removed counter. */
+/* Removes the counters of CPU. The BPF programs are told before, so that none reads a removed counter. */
 static void take_out(struct maps *m, uint32_t cpu)
 {
 	uint32_t i, key;
@@ -235,7 +235,7 @@ static int put_on(struct maps *m, const struct hwevents *events, uint32_t cpu, b
 	return 0;
 }
 
-/* Returns true if the CPU is the cause: offline, or absent. */
+/* Returns true if RC means that the CPU is offline or does not exist. */
 static bool is_of_cpu(int rc)
 {
 	return rc == -ENODEV || rc == -ENXIO || rc == -EINVAL;
@@ -349,7 +349,7 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 	 */
 	rc = probes_hold(p, PROBES_HW, err);
 	if (rc < 0) {
-		rc = rc == -EBUSY ? -EWOULDBLOCK : rc; /* its lock; no other events */
+		rc = rc == -EBUSY ? -EWOULDBLOCK : rc; /* here -EBUSY means the lock; for our caller it means other events */
 		goto fail;
 	}
 	*ret = b;
@@ -366,10 +366,7 @@ int bperf_error(const struct bperf *b, uint32_t event)
 	return b->place[event] < 0 ? b->place[event] : 0;
 }
 
-/*
- * Makes the CPUs that run this step add their counts now. Others have done so and are not
- * interrupted.
- */
+/* Makes the CPUs that run this step now add their counts. Other CPUs added theirs when they stopped running the step. */
 static void flush(struct bperf *b)
 {
 	const uint64_t slot = b->slot;
@@ -425,7 +422,7 @@ static void give_up(struct bperf *b)
 {
 	_cleanup_close_ int lock = -1;
 
-	/* also without the lock: who has it then finds that we left */
+	/* this needs no lock: a process that holds the lock sees that we do not ask any more */
 	if (bperf_claim(&b->maps, b->slot, /* asks= */ false) < 0)
 		return;
 	if (probes_lock(probes_dir(b->probes), PROBES_LOCK_WAIT_NS, &lock, NULL) < 0)

@@ -70,7 +70,7 @@ static int element(int cmd, int fd, const void *key, const void *value, uint64_t
 	clear(&attr);
 	attr.map_fd = (uint32_t)fd;
 	attr.key = ptr_to_u64(key);
-	attr.value = ptr_to_u64(value); /* the same place as next_key */
+	attr.value = ptr_to_u64(value); /* next_key is the same member of the union */
 	attr.flags = flags;
 	return bpfsys_call(cmd, &attr);
 }
@@ -127,7 +127,7 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 	clear(&attr);
 	attr.batch.map_fd = (uint32_t)fd;
 	attr.batch.count = n;
-	attr.batch.in_batch = first ? ptr_to_u64(&before) : 0; /* the one after it is the first */
+	attr.batch.in_batch = first ? ptr_to_u64(&before) : 0; /* the batch begins with the element after BEFORE */
 	attr.batch.out_batch = ptr_to_u64(&last);
 	attr.batch.keys = ptr_to_u64(key);
 	attr.batch.values = ptr_to_u64(values);

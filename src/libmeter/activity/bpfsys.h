@@ -10,19 +10,19 @@
 #include <linux/bpf.h>
 #include <stdint.h>
 
-/* The map or program pinned at PATH. */
+/* Opens the map or program that is pinned at PATH. */
 int bpfsys_open(const char *path, int *ret_fd);
 
 /* --- maps --------------------------------------------------------------------------------- */
 
 int bpfsys_map_info(int fd, struct bpf_map_info *ret);
 
-/* -ENOENT: no such key. */
+/* Reads the value of KEY. -ENOENT: there is no such key. */
 int bpfsys_lookup(int fd, const void *key, void *value);
-/* FLAGS: BPF_ANY, BPF_NOEXIST (-EEXIST). -E2BIG: the map is full. */
+/* Writes the value of KEY. FLAGS: BPF_ANY, or BPF_NOEXIST (-EEXIST: the key exists). -E2BIG: the map is full. */
 int bpfsys_update(int fd, const void *key, const void *value, uint64_t flags);
 int bpfsys_delete(int fd, const void *key);
-/* KEY NULL: the first one. -ENOENT: that was the last. */
+/* Gives the key after KEY, or the first key if KEY is NULL. -ENOENT: KEY was the last. */
 int bpfsys_next_key(int fd, const void *key, void *next);
 
 /*
@@ -32,7 +32,7 @@ int bpfsys_next_key(int fd, const void *key, void *next);
 int bpfsys_write_range(int fd, uint32_t first, uint32_t n, const void *values);
 int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 
-/* A new map, and a new program of N instructions under the GPL; both live as long as their fd. */
+/* Create a map, and load a program of N instructions under the GPL. Both live as long as their descriptor. */
 int bpfsys_create_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size, uint32_t entries, int *ret_fd);
 int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd);
 
@@ -55,7 +55,7 @@ struct bpfsys_link {
 };
 int bpfsys_link_info(int fd, struct bpfsys_link *ret);
 
-/* Attaches to a cgroup: BPF_CGROUP_INET_INGRESS, say. */
+/* Attaches a program to a cgroup. TYPE is such as BPF_CGROUP_INET_INGRESS. */
 int bpfsys_attach_cgroup(int program_fd, int cgroup_fd, enum bpf_attach_type type, int *ret_fd);
 
 /*

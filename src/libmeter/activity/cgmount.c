@@ -113,7 +113,7 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
  */
 static struct {
 	pthread_mutex_t lock;
-	pid_t owner; /* the process that opened fd; a child may be in other namespaces, and opens the file anew */
+	pid_t owner; /* process that opened fd; a child may be in other namespaces, and opens the file itself */
 	/*
 	 * a descriptor, not a FILE: when a forked child exits, its FILE may move the shared
 	 * position
@@ -124,8 +124,8 @@ static struct {
 	size_t len;
 } mounts = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 /*
- * The start of an incomplete line. Not a member of `mounts`, which is initialised data: as such,
- * its page would be read from the plugin's file.
+ * The start of an incomplete line. It is not a member of `mounts`, whose initialised pages are read from the plugin's
+ * file: this buffer would make them more.
  */
 static char part[4096];
 
@@ -148,8 +148,8 @@ static void __attribute__((destructor)) leave(void)
 }
 
 /*
- * Forgets the lines if the mounts have changed. Needs the lock. A change during reading is seen by
- * the next poll().
+ * Forgets the lines if the mounts have changed. The caller holds the lock. If mounts change during the reading, the next
+ * poll() reports it.
  */
 static int update_mounts(void)
 {
@@ -177,7 +177,7 @@ static int keep_line(const char *line)
 	char *text = realloc(mounts.text, mounts.len + len + 2);
 
 	if (!text) {
-		free(TAKE_PTR(mounts.text)); /* the line would be missed for good */
+		free(TAKE_PTR(mounts.text)); /* read the file again next time; otherwise this line would stay missing */
 		return -ENOMEM;
 	}
 	mounts.text = text;
@@ -208,7 +208,7 @@ static int read_more(void)
 	}
 	mounts.part_len -= (size_t)(line - buf);
 	if (mounts.part_len == sizeof(part) - 1)
-		mounts.part_len = 0; /* so long a line is an overlay's */
+		mounts.part_len = 0; /* drop it: only lines of overlay file systems are so long */
 	memmove(buf, line, mounts.part_len);
 	return rc < 0 ? rc : 1;
 }
@@ -231,7 +231,7 @@ static int find_folder(const char *controller, const char *path, char *folder, s
 			if (rc <= 0)
 				return rc < 0 ? rc : -ENOENT;
 		}
-		/* something else may be mounted over it */
+		/* another file system may be mounted over the folder */
 		if (cgmount_match(mounts.text + at, controller, path, folder, size) &&
 		    is_cgroup_fs(folder, controller))
 			return 0;
@@ -241,7 +241,7 @@ static int find_folder(const char *controller, const char *path, char *folder, s
 /* --- mount points known from elsewhere ------------------------------------------------------ */
 
 static struct {
-	pid_t owner; /* as with mounts */
+	pid_t owner; /* process that set them; not valid in another one */
 	struct cgmount_points points;
 } expected;
 
@@ -323,7 +323,7 @@ int cgmount_open_step(const char *controller, const char *path, const char *file
 	return rc < 0 ? -errno : rc;
 }
 
-/* The length of PATH up to the end of its last component that begins with "step_"; 0: none. */
+/* Returns the length of PATH up to the end of its last component that begins with "step_"; 0: there is none. */
 static size_t step_len(const char *path)
 {
 	const char *p = path;
@@ -337,10 +337,7 @@ static size_t step_len(const char *path)
 	return len;
 }
 
-/*
- * Parses a line "id:controllers:path". Returns bits for the hierarchies that it is about: v2,
- * cpuacct, freezer.
- */
+/* Parses a line "id:controllers:path" of /proc/PID/cgroup. Returns bits: whether it is about v2, cpuacct, freezer. */
 static unsigned int hierarchies(char *line, char **ret_path)
 {
 	char *list = strchr(line, ':');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgmount.h - finds the folder of a path of /proc/PID/cgroup, on cgroup v1, v2 and both at once.
+ * cgmount.h - finds the folder of a cgroup whose path is from /proc/PID/cgroup, with v1, v2 or both.
  */
 #ifndef CEEMS_CGMOUNT_H
 #define CEEMS_CGMOUNT_H

@@ -14,14 +14,14 @@
 
 /* The deepest level searched: task folders, and folders made by container runtimes. */
 #define MAX_DEPTH 8
-/* The longest list: more pids than a kernel allows by default. */
+/* The longest list in bytes. It has more pids than a kernel allows by default. */
 #define MAX_TEXT (1u << 20)
 
 struct walk {
 	struct cgprocs *p;
 	cgprocs_fn *fn;
 	void *ctx;
-	int ended; /* what FN ended it with, or 0 */
+	int ended; /* the negative result of FN that ended the walk; 0: it goes on */
 };
 
 void cgprocs_fini(struct cgprocs *p)
@@ -67,7 +67,7 @@ int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_
 
 		if (end == s)
 			break;
-		if (pid > 0) /* else of another pid namespace */
+		if (pid > 0) /* 0: the process is in another pid namespace */
 			rc = fn(ctx, (pid_t)pid);
 	}
 	return rc;
@@ -75,7 +75,7 @@ int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_
 
 static int cgprocs_scan(struct walk *w, int folder_fd, int depth);
 
-/* Uses getdents64(2), since opendir() allocates memory. */
+/* Walks through the folders in FOLDER_FD. Uses getdents64(2), because opendir() allocates memory. */
 static int scan_children(struct walk *w, int folder_fd, int depth)
 {
 	char buf[2048] __attribute__((aligned(__alignof__(struct dirent64))));

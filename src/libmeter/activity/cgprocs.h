@@ -14,7 +14,7 @@ struct cgprocs {
 	size_t size;
 };
 
-/* Below 0 ends the walk. */
+/* Called for each process. A negative result ends the walk. */
 typedef int cgprocs_fn(void *ctx, pid_t pid);
 
 /*

@@ -11,7 +11,7 @@
 
 int cpuset_parse(const char *text, uint32_t ncpus, uint32_t *ret, size_t *ret_n)
 {
-	uint64_t next = 0; /* the kernel writes them in order, each once */
+	uint64_t next = 0; /* lowest number that may follow: the kernel lists each CPU once, in order */
 	uint64_t from, to;
 	size_t n = 0;
 	int rc;

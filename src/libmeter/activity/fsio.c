@@ -26,7 +26,7 @@
 
 struct fsio {
 	uint32_t slot, shards;
-	int fd, places_fd; /* of the maps; borrowed */
+	int fd, places_fd; /* descriptors of two maps, borrowed */
 	char roles[sizeof(((struct settings *)0)->filesystems)];
 	struct mounts *mounts;
 	struct {
@@ -38,7 +38,7 @@ struct fsio {
 		uint32_t unknown; /* number of devices that had no name after the mounts were learned */
 	} seen[NAMESPACES_MAX];
 	size_t nseen;
-	struct probes_fs fs; /* what was read last */
+	struct probes_fs fs; /* the last reading */
 };
 
 /* --- names -------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static const char *internal_name(const struct fsio *io, uint32_t device)
 	return NULL;
 }
 
-/* Mount points are users' to name. */
+/* Copies a mount point, whose name a user may have chosen, and masks control characters. */
 static void copy_masked(char *to, size_t size, const char *from)
 {
 	size_t i;
@@ -110,10 +110,7 @@ static void join_folders(const struct probes_fs_mount *m, char *path, size_t siz
 		used += (size_t)snprintf(path + used, size - used, "/%s", folder[n]);
 }
 
-/*
- * Finds a file system that is in none of the learned namespaces, by what the BPF program saw. PATH
- * is empty if it is not known.
- */
+/* Finds a file system that is in none of the learned namespaces, by what the BPF program saw. Its path may be empty. */
 static bool find_told(const struct fsio *io, size_t place, struct detail_fs *fs)
 {
 	const struct probes_fs_place key = { .slot = io->slot, .place = (uint32_t)place };
@@ -183,7 +180,7 @@ void fsio_learn(struct fsio *io, pid_t pid)
 	if (i == NAMESPACES_MAX || (i < io->nseen && count_unknown(io) <= io->seen[i].unknown))
 		return;
 	if (mounts_learn(io->mounts, pid) < 0)
-		return; /* it ended meanwhile */
+		return; /* the process has just ended */
 	io->seen[i].ino = st.st_ino;
 	io->seen[i].unknown = count_unknown(io);
 	if (i == io->nseen)
@@ -265,7 +262,7 @@ static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_F
 		write_bytes[role] += fs[i].write_bytes;
 	}
 	for (r = 0; r < FSROLE_N; r++) {
-		/* the others may be anybody's */
+		/* I/O to "others" may belong to any role, so with such I/O no role is known */
 		enum metric_reason reason = !is_there[r] ? REASON_NO_DEVICE :
 					    has_calls(&fs[PROBES_FS]) ? REASON_NO_SLOT :
 									REASON_NONE;

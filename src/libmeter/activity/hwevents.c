@@ -19,7 +19,7 @@
 
 #define PFM_LIBRARY "libpfm.so.4"
 #define DEVICES "/sys/bus/event_source/devices"
-#define OWN_GROUP 4 /* this many of a user's events are on the PMU together */
+#define OWN_GROUP 4 /* so many of a user's events are on the PMU at the same time */
 
 /* --- the default ---------------------------------------------------------------------------- */
 
@@ -181,7 +181,7 @@ static bool may_count_kernel(const struct perf_event_attr *attr)
 	       read_number("/proc/sys/kernel/perf_event_paranoid", /* otherwise= */ 2) <= 1;
 }
 
-/* Its functions, found at run time. */
+/* The functions of libpfm4, found at run time. */
 struct pfm {
 	void *lib;
 	__typeof__(pfm_initialize) *initialize;
@@ -285,7 +285,7 @@ static bool is_known(const struct pfm *pfm, const char *name)
 	struct perf_event_attr ignored;
 	int i;
 
-	/* this finds raw codes, for which there is no list */
+	/* encode() also knows raw codes, which are not in the lists searched below */
 	if (encode(pfm, name, &ignored) != REASON_NO_EVENT)
 		return true;
 	for (i = PFM_PMU_NONE; i < PFM_PMU_MAX; i++) {

@@ -14,8 +14,8 @@
  */
 struct hwevents_row {
 	/*
-	 * libpfm4's name of the event. The second is another spelling that another version of its
-	 * table uses, or empty. If libpfm4 has no name (is_vendors), it is the vendor's.
+	 * Name of the event in libpfm4. The second name is the spelling in another version of libpfm4,
+	 * or empty. If libpfm4 has no name, is_vendors is set, and this is the vendor's name.
 	 */
 	char name[2][128];
 	bool is_vendors;
@@ -35,8 +35,8 @@ struct hwevents_row {
 
 struct hwevents_machine {
 	char name[16];
-	char pfm[24];	 /* libpfm4's table, which a test compares; empty: libpfm4 4.13 has none */
-	char vendor;	 /* struct cpuinfo's; 0: fits every machine */
+	char pfm[24];	 /* name of libpfm4's table, with which a test compares; empty: libpfm4 4.13 has none */
+	char vendor;	 /* as in struct cpuinfo; 0: the entry fits every machine */
 	uint16_t family;
 	struct {
 		uint16_t first, last;
@@ -52,7 +52,7 @@ const struct hwevents_machine *hwevents_machine(const struct cpuinfo *cpu);
 /* Fills RET with the machine's events. SYS_ROOT is the root that has sys/; "" for the real one. */
 void hwevents_fill(const struct hwevents_machine *m, const char *sys_root, struct hwevents *ret);
 
-/* How many events the row's machine has. */
+/* Returns how many rows, that is events, machine M has. */
 size_t hwevents_rows(const struct hwevents_machine *m);
 
 #endif

@@ -21,10 +21,10 @@ static const char *const keys_meminfo[] = { "AnonPages:", "Shmem:" };
 static const char *const keys_status[] = { "RssAnon:", "RssShmem:" };
 
 struct memuse {
-	int fd;			 /* memory.stat or the folder */
+	int fd;			 /* memory.stat, or the folder of the cgroup */
 	int all_fd;		 /* memory.current or memory.usage_in_bytes; -1: none */
 	int swap_fd;		 /* memory.swap.current; -1: none */
-	const char *const *keys; /* of memory.stat; NULL: by processes */
+	const char *const *keys; /* keys in memory.stat; NULL: processes are read instead */
 	struct cgprocs procs;
 };
 
@@ -267,7 +267,7 @@ void memuse_close(struct memuse *m)
 
 /* --- what the kernel kept ----------------------------------------------------------------- */
 
-/* Takes FD over. */
+/* Reads a number from FD and closes it. UINT64_MAX: not known. */
 static uint64_t read_and_close(int fd)
 {
 	_cleanup_close_ int own = fd;
@@ -275,7 +275,7 @@ static uint64_t read_and_close(int fd)
 	return number_or_unknown(own);
 }
 
-/* Takes FD over, of memory.events or memory.oom_control. */
+/* Reads the OOM kills from FD, an open memory.events or memory.oom_control, and closes it. UINT64_MAX: not known. */
 static uint64_t read_oom_kills(int fd)
 {
 	_cleanup_close_ int own = fd;

@@ -8,10 +8,7 @@
 
 #include "src/libutil/util.h"
 
-/*
- * The most names kept. A container host may have tens of thousands of mounts; a step does not need
- * them.
- */
+/* The most mounts that are kept. A container host may have tens of thousands, which a step does not need. */
 #define MOUNTS_MAX 2048
 /* The most lines read, since a user may make the list very long. */
 #define LINES_MAX 16384
@@ -19,7 +16,7 @@
 struct entry {
 	struct mount_point point; /* its strings are owned, in one allocation that begins at path */
 	bool has_root;
-	uint32_t process; /* whose it is, counted */
+	uint32_t process; /* number of the process from which it was learned, counted from 0 */
 };
 
 struct mounts {
@@ -86,7 +83,7 @@ static bool parse_number(const char **p, uint32_t max, uint32_t *ret)
 	return *p > start;
 }
 
-/* include/linux/kdev_t.h: 12 bits of major, 20 of minor */
+/* Parses a device number to the kernel's form, with 20 bits for the minor number (include/linux/kdev_t.h). */
 static bool parse_device(const char **line, uint32_t *ret)
 {
 	uint32_t major, minor;
@@ -103,7 +100,7 @@ static bool parse_device(const char **line, uint32_t *ret)
 	return *ret != 0;
 }
 
-/* Writes at most LEN bytes and a NUL. Returns the end. */
+/* Copies LEN bytes, with "\040" and the like replaced by the characters, and a NUL. Returns the end. */
 static char *unescape(char *to, const char *from, size_t len)
 {
 	const char *end = from + len;

@@ -37,10 +37,10 @@ int mounts_learn(struct mounts *m, pid_t pid);
 
 /* Adds one line of a mountinfo file. A malformed line is ignored. -ENOMEM. */
 int mounts_learn_line(struct mounts *m, const char *line);
-/* Says that the lines that follow are those of another process. */
+/* To be called before mounts_learn_line() gets lines of another process. */
 void mounts_next_process(struct mounts *m);
 
-/* Returns NULL if DEVICE is not known. The result is valid until the next mounts_learn*(). */
+/* Returns the mount point of DEVICE, valid until the next mounts_learn*(). NULL: not known. */
 const struct mount_point *mounts_find(const struct mounts *m, uint32_t device);
 size_t mounts_count(const struct mounts *m);
 const struct mount_point *mounts_at(const struct mounts *m, size_t i);

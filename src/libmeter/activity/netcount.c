@@ -15,10 +15,10 @@ struct netcount {
 	int cgroup;
 	uint64_t id;
 	int link[2];
-	bool is_blind;		    /* detached while the cgroup lives */
+	bool is_blind;		    /* another program detached ours while the cgroup exists */
 	bool was_read;
-	struct probes_net_row base; /* counts of an earlier holder on the same cgroup */
-	struct probes_net_row last; /* since then */
+	struct probes_net_row base; /* counts at the start, if the programs were attached to this cgroup before */
+	struct probes_net_row last; /* the last reading, without BASE */
 };
 
 static const struct {
@@ -63,7 +63,7 @@ static int read_sum(struct netcount *n, struct probes_net_row *ret)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-/* A pin is missing: the object is being removed. */
+/* Sets the error for a missing pin, which means that the BPF object is being removed. */
 static int not_there(struct errmsg *err, int rc, const char *what)
 {
 	return errmsg_errno(err, rc == -ENOENT ? -EOPNOTSUPP : rc, "packets: cannot open %s", what);
@@ -196,8 +196,8 @@ void netcount_miss(struct values *values, enum metric_reason reason)
 }
 
 /*
- * Returns true if a link is not attached any more. That is so, too, if the cgroup was removed, and
- * then all packets were counted.
+ * Returns true if a link is not attached any more. It is detached also if the cgroup was removed; in that case all packets
+ * were counted.
  */
 static bool is_detached(const struct netcount *n)
 {

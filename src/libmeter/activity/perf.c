@@ -15,9 +15,9 @@
 #include "src/libutil/util.h"
 
 #define PPM 1000000u
-#define MIN_INTERVAL_NS 100000000u /* in CPU time; groups take turns every few ms */
-#define YIELD_BELOW_PPM 800000u	   /* of the best share */
-#define MIN_LACK_NS 100000000u	   /* time that may be missing, since tasks run before their exec */
+#define MIN_INTERVAL_NS 100000000u /* CPU time from which a share is computed; groups take turns every few ms */
+#define YIELD_BELOW_PPM 800000u	   /* counters are closed if their share is below this part of the best share */
+#define MIN_LACK_NS 100000000u	   /* CPU time that may be missing without scaling: tasks run before their exec */
 
 /* Parts of the request; the events of a part are opened and closed together. */
 enum part {
@@ -33,12 +33,12 @@ struct part_of_perf {
 					      profiler */
 	struct bperf *bperf;
 	struct perf_sum kept[HWEVENTS_MAX]; /* the counts when it was closed */
-	const char *way;		   /* for people; NULL: not asked for */
+	const char *way;		   /* how the events are counted, as text; NULL: not asked for */
 };
 
 struct perf {
 	struct part_of_perf part[PART_N];
-	int cgroup_fd; /* our own; -1: none */
+	int cgroup_fd; /* our own descriptor of the cgroup; -1: none */
 	pid_t *pid;
 	size_t n;
 	bool is_given_back;
@@ -64,7 +64,7 @@ static const struct {
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-/* Sets the software events to open. If the task counters are on, only the clock: they count the others at no cost. */
+/* Chooses the software events to open. With task counters, this is only the clock: they count the others already. */
 static void software_events(bool is_taskcount_on, struct hwevents *ret)
 {
 	static const struct {
@@ -352,8 +352,8 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 }
 
 /*
- * The CPU time of the whole step, also after the counters were closed, by us or (bperf) for another
- * step. Clocks differ a little in how they count interrupts; that is not a lack.
+ * Returns the CPU time of the whole step, which may be more than ENABLED_NS if counters were closed meanwhile. Small
+ * differences are ignored, since clocks count interrupts differently.
  */
 static uint64_t cpu_time(const struct values *values, uint64_t enabled_ns)
 {
@@ -386,7 +386,7 @@ static void scale_to_step(const struct values *values, const struct hwevents *ev
 		if (sum[i].enabled_ns)
 			sum[i].value = muldiv(sum[i].value, all_ns, sum[i].enabled_ns);
 		else if (all_ns)
-			sum[i].reason = REASON_NO_COUNTER; /* it ran, and was never counted */
+			sum[i].reason = REASON_NO_COUNTER; /* the step ran, but the event was never counted */
 	}
 }
 
@@ -507,7 +507,7 @@ void perf_read(struct perf *p, struct values *values, struct step_detail *detail
 	for (i = 0; i < PART_N; i++)
 		if (p->part[i].way)
 			read_part(&p->part[i], sum[i]);
-	/* first, as the clock is among them */
+	/* software events first, because scale_to_step() needs the task clock */
 	set_metrics(p, /* is_software= */ true, sum, values);
 	for (i = PART_HW; i <= PART_OWN; i++)
 		scale_to_step(values, &p->part[i].events, sum[i]);

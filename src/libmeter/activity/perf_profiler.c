@@ -36,7 +36,7 @@ static bool has_event(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir)
-		return false; /* gone meanwhile */
+		return false; /* the process has just ended */
 	while (!has && left-- && (d = readdir(dir))) {
 		ssize_t n = readlinkat(dirfd(dir), d->d_name, to, sizeof(to));
 

@@ -13,7 +13,7 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
-#define KEEP_FDS 1024 /* left to the process we are in; half, if its limit is small */
+#define KEEP_FDS 1024 /* descriptors that are left for slurmstepd itself; half of them, if the limit is small */
 
 struct reading {
 	uint64_t value, enabled_ns, running_ns;
@@ -22,9 +22,9 @@ struct reading {
 struct counter {
 	int fd;
 	uint8_t event;
-	uint8_t members; /* how many events one read of this one returns, itself included; 0: its leader's read has it */
+	uint8_t members; /* how many events a read of this one returns, itself included; 0: the leader's read returns it */
 	bool is_grouped; /* one read of the leader returns all members */
-	uint64_t id;	 /* the kernel's, to know our fd again */
+	uint64_t id;	 /* id of the event in the kernel, by which is_ours() recognises our descriptor */
 	uint64_t opened_mono_ns;
 	struct reading base;
 };
@@ -96,8 +96,8 @@ static int grow(struct perf_set *s)
 }
 
 /*
- * The largest descriptor to use. Ten events of 400 tasks could take all descriptors; slurmstepd
- * could then neither receive a message nor read a file until its step ends.
+ * Returns the largest descriptor to use. Ten events of 400 tasks could take all descriptors; then slurmstepd could
+ * neither receive a message nor read a file until its step ends.
  */
 static int last_fd(void)
 {
@@ -260,10 +260,10 @@ static bool is_ours(const struct perf_set *s, const struct counter *c)
 	return s->ops->id(s->ctx, c->fd, &id) == 0 && id == c->id;
 }
 
-/* Of one event over all targets. */
+/* The sums of one event over all targets. */
 struct total {
-	uint64_t scaled;     /* scaled up, if the event had the PMU for a part of the time */
-	uint64_t counted_ns; /* how long that was */
+	uint64_t scaled;     /* counts, scaled up where the event had the PMU for only a part of the time */
+	uint64_t counted_ns; /* time in which the event had the PMU, as far as SCALED covers it */
 	uint64_t enabled_ns, running_ns;
 };
 
@@ -277,7 +277,7 @@ static void cut_uptime(const struct counter *c, uint64_t mono_ns, struct reading
 	uint64_t extra_ns = delta->enabled_ns > most_ns ? delta->enabled_ns - most_ns : 0;
 
 	if (!c->is_grouped)
-		return; /* inherited: the sum over threads */
+		return; /* an inherited counter sums over threads, so its times may be longer */
 	delta->enabled_ns -= extra_ns;
 	delta->running_ns -= extra_ns < delta->running_ns ? extra_ns : delta->running_ns;
 }

@@ -54,12 +54,12 @@ struct perf_sum {
 /* Reads the sum of each event since it was opened; RET is by index in EVENTS. */
 void perf_set_read(const struct perf_set *s, struct perf_sum ret[HWEVENTS_MAX]);
 
-/* Is one of the events counted somewhere? */
+/* Returns true if at least one event is counted on at least one target. */
 bool perf_set_counts(const struct perf_set *s);
-/* Did some event find no descriptor left? */
+/* Returns true if an event could not be opened because no descriptor was left. */
 bool perf_set_is_full(const struct perf_set *s);
 
-/* The reason to show for ERROR, a positive errno of perf_event_open(2). */
+/* Returns the reason to show for ERROR, a positive errno of perf_event_open(2). */
 enum metric_reason perf_reason(int error);
 
 /* --- the targets of a step: perf_targets.c ------------------------------------------------- */

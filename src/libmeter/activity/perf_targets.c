@@ -57,7 +57,7 @@ int perf_cgroup_open(struct perf_set *s, int cgroup_fd, pid_t pid)
 			rc = perf_set_add(s, &t);
 		is_any |= rc == 0;
 		if (rc == -ENODEV)
-			rc = 0; /* offline: nothing of the step runs there */
+			rc = 0; /* the CPU is offline, so the step does not run there */
 	}
 	return rc < 0 ? rc : is_any ? 0 : -ENODEV;
 }

@@ -51,7 +51,10 @@ static void set_metric(struct values *f, enum metric m, const char *value, uint6
 		values_set(f, m, __builtin_mul_overflow(v, scale, &v) ? UINT64_MAX : v);
 }
 
-/* Finds the 12, in microseconds, of "some avg10=0.00 avg60=0.00 avg300=0.00 total=12". */
+/*
+ * Finds the line that begins with KIND, such as "some avg10=0.00 avg60=0.00 avg300=0.00 total=12", and returns its total,
+ * in microseconds. NULL: there is none.
+ */
 static const char *find_total(const char *text, const char *kind)
 {
 	static const char key[] = " total=";
@@ -73,7 +76,7 @@ static void read_psi(int folder_fd, struct values *f)
 	}
 }
 
-/* Reads throttling from the folder's cpu.stat. False: it has no quota, or there is no such file. */
+/* Reads throttling from the cpu.stat of a cgroup. False: the cgroup has no quota, or there is no such file. */
 static bool read_throttling(int folder_fd, const char *time_key, uint64_t scale, struct values *f)
 {
 	char buf[1024];

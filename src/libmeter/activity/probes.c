@@ -311,8 +311,8 @@ void probes_subtract(void *to, const void *from, size_t size)
 /* --- links -------------------------------------------------------------------------------- */
 
 /*
- * Opens the link that attaches a program. -ENOENT: there is none. An old id is not reused: the
- * kernel gives out 2^31 others first.
+ * Opens the link that attaches a program. -ENOENT: there is no link. The id in `meta` cannot belong to another link: the
+ * kernel reuses an id only after 2^31 others.
  */
 static int join(struct probes *p, enum probes_link which, int *ret_fd)
 {
@@ -329,8 +329,8 @@ static void pause_ns(uint64_t ns)
 }
 
 /*
- * Attaches a program. Needs the lock. A link whose last holder is dying cannot be opened, but
- * prevents a second link until the kernel has removed it.
+ * Attaches a program. The caller holds the lock. If the last holder of a link is just ending, the link cannot be opened,
+ * but no second link can be made until the kernel has removed it; so this tries for some time.
  */
 static int probes_attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
 {
@@ -355,16 +355,15 @@ static int probes_attach(struct probes *p, enum probes_link which, int program, 
 }
 
 /*
- * Opens the link or takes the lock. Attaching ten function hooks takes 0.15 s on an emulated
- * machine, and many steps may start at once. Later steps wait as long as the first one makes
- * progress.
+ * Opens the link, or if there is none, takes the lock to make it. If another step has the lock, this waits for its link,
+ * as long as that step makes progress: attaching ten function hooks takes 0.15 s on an emulated machine.
  */
 static int join_or_lock(struct probes *p, enum probes_link which, int *lock)
 {
 	uint64_t deadline_ns = clock_mono_ns() + PROBES_HOLD_WAIT_NS;
 	int rc;
 
-	/* attaching again, if we just cannot see a link, would count everything twice */
+	/* never attach without the lock: a second link would count everything twice */
 	while ((rc = join(p, which, &p->link[which])) == -ENOENT && *lock < 0) {
 		rc = probes_lock(p->dir, /* wait_ns= */ 0, lock, NULL);
 		if (rc == 0)
@@ -388,7 +387,7 @@ static int hold_one(struct probes *p, enum probes_link which, int *lock)
 	rc = join(p, which, &p->link[which]);
 	if (rc != -ENOENT)
 		return rc;
-	/* first, so that the lock is not taken for a hook that this kernel does not have */
+	/* open the program first: the lock is not needed for a hook that this kernel does not have */
 	rc = probes_program(p, links[which].name, &program);
 	if (rc < 0)
 		return rc;

@@ -25,8 +25,8 @@ struct probes;
 
 /*
  * Opens the object below DIR, the setting BpfDir. -ENOENT: it is not loaded, or DIR is "". -EPERM,
- * -EACCES: we lack the rights, or others may write to DIR. -EPROTO: its maps have another ABI. For
- * all of them, metrics get REASON_NO_BPF; the last three deserve a log line.
+ * -EACCES: we lack the rights, or others may write to DIR. -EPROTO: its maps have another ABI. After each of
+ * these errors, metrics get REASON_NO_BPF. The caller logs all but -ENOENT.
  */
 int probes_open(const char *dir, struct probes **ret, struct errmsg *err);
 /* Closes all links and maps. Registered slots stay registered. NULL: no-op. */
@@ -36,7 +36,7 @@ const char *probes_dir(const struct probes *p);
 uint32_t probes_features(const struct probes *p); /* PROBES_HAS_* */
 uint32_t probes_shards(const struct probes *p);
 enum probes_why probes_why(const struct probes *p, enum probes_group group);
-const char *probes_why_text(enum probes_why why); /* "no function hooks" */
+const char *probes_why_text(enum probes_why why); /* such as "no function hooks" */
 const char *probes_group_name(enum probes_group group);
 /*
  * Returns how many events of GROUP were lost since the object was loaded, because a map was full.
@@ -70,10 +70,7 @@ struct probes_step {
 	struct values *values;
 };
 
-/*
- * Finds a step by its slot: of[SLOT] is 1 + the step's index, or 0 if the slot is none of the
- * steps'.
- */
+/* Finds a step by its slot: of[SLOT] is 1 + the step's index, or 0 if no step has the slot. */
 struct probes_index {
 	uint16_t of[PROBES_SLOTS + 1];
 };
@@ -125,7 +122,7 @@ bool probes_leave(struct probes *p, uint32_t slot);
 
 /* --- who keeps it loaded ------------------------------------------------------------------ */
 
-/* Who owns the slot. -ENOENT: nobody. */
+/* Gives the owner of the slot. -ENOENT: the slot has no owner. */
 int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret);
 
 /* Keeps the object loaded as long as process PID lives, or until probes_user_remove(). */
@@ -133,8 +130,8 @@ int probes_user_add(struct probes *p, pid_t pid);
 int probes_user_remove(struct probes *p, pid_t pid);
 
 struct probes_count {
-	uint32_t users, slots; /* alive */
-	uint32_t holds;	       /* links in force */
+	uint32_t users, slots; /* those whose process is alive */
+	uint32_t holds;	       /* links that attach programs now */
 	uint32_t groups;       /* mask of the groups that living steps asked for */
 	uint64_t full;	       /* registrations refused so far */
 };
@@ -155,14 +152,13 @@ struct probes_dead {
  */
 int probes_count(struct probes *p, struct probes_count *ret, struct probes_dead *ret_dead);
 /*
- * Frees the dead slots and users that probes_count() found, if they still are. The counts of the
- * slots are lost, so slurmd reads them before. Call it with probes_lock() held: otherwise, of two
- * processes that found the same dead slot, the slower one could free the slot after it was given to
- * a new step.
+ * Frees the slots and users that probes_count() found dead, if they have not changed since. The counts in the slots are
+ * lost, so slurmd reads them before. Call it with probes_lock() held: otherwise, two processes could find the same dead
+ * slot, and the slower one could free it after it was given to a new step.
  */
 void probes_reap(struct probes *p, const struct probes_dead *dead);
 
-/* Longer than most holders keep the lock, and short enough for the start of a step. */
+/* How long a step waits for the lock: longer than most processes hold it, but short enough for the start of a step. */
 #define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
 /*
  * Takes the lock that serialises loading, attaching and unloading. The lock is on the folder DIR,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * probes_internal.h - shared by probes.c (the object) and probes_slots.c (its users).
+ * probes_internal.h - what probes.c (the object) and probes_slots.c (its users) share.
  */
 #ifndef CEEMS_PROBES_INTERNAL_H
 #define CEEMS_PROBES_INTERNAL_H
@@ -23,16 +23,16 @@ struct probes {
 	struct probes_meta *meta; /* mapped, shared with the kernel */
 	uint32_t npins;
 	struct probes_fd pin[PROBES_PINS_MAX];
-	int link[LINK_N]; /* fds, -1: not held */
+	int link[LINK_N]; /* descriptors of links; -1: not held */
 };
 
 /* The arrays that have elements for each slot. */
 struct probes_by_slot {
 	const char *name;
 	enum probes_group group;
-	uint32_t value_size; /* of an element */
-	uint32_t shard_size; /* how much larger it is for each shard */
-	bool is_sharded;     /* one element per shard; else one for all shards */
+	uint32_t value_size; /* bytes of an element */
+	uint32_t shard_size; /* further bytes of an element for each shard */
+	bool is_sharded;     /* a slot has one element per shard; else one element for all shards */
 };
 #define PROBES_BY_SLOT_N 5
 extern const struct probes_by_slot probes_by_slot[PROBES_BY_SLOT_N];
@@ -49,7 +49,7 @@ int probes_check_folder(const char *dir, const struct stat *st, struct errmsg *e
  */
 int probes_map_memory(struct probes *p, const char *name, size_t size, int prot, void *ret);
 
-/* Makes the BPF programs look cgroups up anew. Call it after a change of the registered ids. */
+/* Makes the BPF programs look up cgroups again, without their cache. Call it after a change of the registered ids. */
 void probes_void_cache(struct probes *p);
 
 #endif

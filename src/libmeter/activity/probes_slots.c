@@ -28,7 +28,7 @@
 
 /* --- maps --------------------------------------------------------------------------------- */
 
-/* Those that probes_open() found: no error there. */
+/* Returns the descriptor of a map that probes_open() has opened, so that there is no error. */
 static int map_of(struct probes *p, const char *name)
 {
 	int fd;
@@ -65,8 +65,8 @@ static void empty_cache(struct probes *p)
 }
 
 /*
- * Raises the generation. The process at each half of the range of its 20 bits clears the cache
- * first. If it is killed in between, the next process clears it.
+ * Raises the generation, which makes entries of the cache invalid. It has 20 bits, so before it begins again, and in the
+ * middle, the cache is cleared. If the process that does this is killed, the next process does it.
  */
 void probes_void_cache(struct probes *p)
 {
@@ -120,7 +120,7 @@ static int empty_row(struct probes *p, const struct probes_by_slot *m, uint32_t 
 	int rc = probes_map(p, m->name, &fd);
 
 	if (rc < 0)
-		return rc == -ENOENT ? 0 : rc; /* of a group that is not there */
+		return rc == -ENOENT ? 0 : rc; /* -ENOENT: the group is not loaded, so there are no rows */
 	zeroes = calloc(rows, size);
 	return zeroes ? bpfsys_write_range(fd, slot * rows, rows, zeroes) : -ENOMEM;
 }
@@ -138,11 +138,11 @@ static int empty_rows(struct probes *p, uint32_t slot, uint32_t groups)
 
 static void free_slot(struct probes *p, uint32_t slot, const struct probes_owner *owner)
 {
-	/* the cgroups first, since a slot without owner may be given to a new step at once */
+	/* remove the cgroups before the owner: a slot without owner may be given to a new step at once */
 	remove_cgroup(p, owner->cgroup_v2, PROBES_V2, slot);
 	remove_cgroup(p, owner->cgroup_v1, PROBES_V1_FREEZER, slot);
 	probes_void_cache(p);
-	/* otherwise the next step in this slot, which may not ask, would be counted */
+	/* otherwise the next step in this slot would be counted by hardware counters without asking for it */
 	(void)empty_rows(p, slot, owner->groups & 1u << PROBES_HW);
 	(void)bpfsys_delete(owners_of(p), &slot);
 }
@@ -262,7 +262,7 @@ int probes_user_remove(struct probes *p, pid_t pid)
 
 static int allocate_slot(struct probes *p, const struct probes_owner *owner, uint32_t *ret)
 {
-	uint32_t first = owner->pid % PROBES_SLOTS; /* spreads, and so delays reuse */
+	uint32_t first = owner->pid % PROBES_SLOTS; /* begin anywhere, so that a freed slot is not reused soon */
 	uint32_t i, slot;
 	int rc;
 
@@ -294,9 +294,9 @@ static void empty_places(struct probes *p, uint32_t slot)
 }
 
 /*
- * The caller's tgid in the initial pid namespace. Before 5.10 the kernel does not run a program for
- * us, so getpid() is used, which is right only outside pid namespaces. Checking first whether we
- * are in one would take longer.
+ * Returns the caller's process id in the initial pid namespace, as a BPF program sees it. Before 5.10, the program cannot be
+ * run, so this is getpid(), which is right only outside of pid namespaces. (Checking first whether we are in one would take
+ * longer than running the program.)
  */
 static uint32_t own_tgid(struct probes *p)
 {
@@ -331,13 +331,13 @@ static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_
 {
 	struct probes_cgroup key = { .id = id, .hierarchy = hierarchy };
 
-	/* an old entry is a dead step's, since kernfs ids are not reused */
+	/* overwrite an existing entry: it is of a dead step, since the kernel does not reuse ids of cgroups */
 	return id ? bpfsys_update(cgroups_of(p), &key, &slot, BPF_ANY) : 0;
 }
 
 /*
- * Frees dead slots; true: there is room now. If another process has the lock, it does the same, and
- * this step does without a slot.
+ * Frees dead slots, and returns true if there is room now. If another process holds the lock, it is freeing them, and this
+ * step gets no slot.
  */
 static bool reap_dead(struct probes *p)
 {
@@ -385,8 +385,8 @@ int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_
 		return rc;
 	}
 	/*
-	 * rows of other groups may have a former step's counts; nobody reads them, and opening them
-	 * takes time
+	 * rows of groups that the step did not ask for may have the counts of an earlier step; they are not
+	 * read, and emptying them would take time
 	 */
 	rc = empty_rows(p, slot, groups | 1u << PROBES_TASKS | 1u << PROBES_TCP);
 	if (rc == 0)
@@ -445,7 +445,7 @@ void probes_release(struct probes *p, uint32_t slot)
 	if (is_in_use(p))
 		return;
 	probes_unpin(p->dir, PROBES_DIR);
-	(void)rmdir(p->dir); /* unless another version's pins are there, too */
+	(void)rmdir(p->dir); /* fails if there are pins of another version, too */
 }
 
 /* --- the pins ----------------------------------------------------------------------------- */

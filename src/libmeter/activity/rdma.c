@@ -28,15 +28,15 @@ enum what {
 };
 
 /*
- * Files of one kind are added up. A file in `counters` is used rather than the driver's in
- * `hw_counters`. Those are of mlx5_core, as NVIDIA documents them; rx_bytes and others are of EFA
- * and bnxt_re.
+ * The files that are read. Files of the same kind are added. If a port has a file in `counters`, the driver's own file
+ * in `hw_counters` is not used. Those in `hw_counters` are of mlx5_core, as NVIDIA documents them; rx_bytes and others are
+ * of EFA and bnxt_re.
  */
 static const struct file {
 	enum what what;
 	const char *path;
-	uint8_t unit;	 /* bytes, of those that count bytes */
-	bool is_standin; /* only where there is no other */
+	uint8_t unit;	 /* bytes per count, in files that count bytes */
+	bool is_standin; /* only used if the port has no other file of this kind */
 } files[] = {
 	{ IN_BYTES, "counters/port_rcv_data", 4, false },
 	{ IN_BYTES, "hw_counters/rx_bytes", 1, true },
@@ -54,7 +54,7 @@ static const struct file {
 };
 
 struct count {
-	int fd; /* kept open, since a device that is plugged in again under this name is another port */
+	int fd; /* kept open: a device that is plugged in later under this name would be another port */
 	uint64_t base, last;
 };
 
@@ -65,7 +65,7 @@ struct port {
 };
 
 struct rdma {
-	int class; /* the folder */
+	int class; /* descriptor of the folder /sys/class/infiniband */
 	struct port *port;
 	size_t n, room;
 	bool is_incomplete; /* ports were added since the start */
@@ -112,7 +112,7 @@ static int each_port(struct rdma *r, const char *device, place_fn fn)
 	int rc = 0;
 	DIR *d = open_list(open_below(r, &at, NULL, O_DIRECTORY), &rc);
 
-	if (!d) /* a device that is being added or removed has none */
+	if (!d) /* a device that is just being added or removed has no folder of ports */
 		return rc == -ENOENT || rc == -ENOTDIR ? 0 : rc;
 	while (rc == 0 && (e = readdir(d))) {
 		at.port = e->d_name;
@@ -127,7 +127,7 @@ static int each_device(struct rdma *r, place_fn fn)
 {
 	struct dirent *e;
 	int rc = 0;
-	/* a new open file, since a second walk of the same one would begin at its end */
+	/* open the folder again: a second walk through the same descriptor would begin at its end */
 	int fd = openat(r->class, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 	DIR *d = open_list(fd < 0 ? -errno : fd, &rc);
 
@@ -140,7 +140,7 @@ static int each_device(struct rdma *r, place_fn fn)
 	return rc;
 }
 
-/* Reads a line of a port's file; "" if there is none. */
+/* Reads the first line of a port's file; "" if there is no such file. */
 static void read_line(const struct rdma *r, const struct place *at, const char *file, char *buf,
 		      size_t size)
 {

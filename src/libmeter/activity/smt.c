@@ -10,9 +10,7 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
-/*
- * 1 - r / 2: what a cycle loses if the sibling is busy all the time
- */
+/* 1 - r / 2: by so much the weight of a cycle is lower if the sibling is busy all the time (smt.h) */
 #define LOSS (SMT_ONE - SMT_ONE * 115 / 200)
 /* The most threads per core (POWER). */
 #define MAX_THREADS 8
@@ -21,8 +19,8 @@ struct cpu {
 	uint32_t sibling[MAX_THREADS - 1];
 	uint32_t nsiblings;
 	uint32_t worth;
-	uint64_t busy_ns; /* since boot, when the window began */
-	uint64_t delta_ns; /* in the last window */
+	uint64_t busy_ns; /* CPU time since boot, when the window began */
+	uint64_t delta_ns; /* CPU time in the last window */
 };
 
 struct smt {
@@ -74,10 +72,7 @@ void smt_close(struct smt *s)
 	free(s);
 }
 
-/*
- * The weight of a cycle. With more than two threads per core, the siblings are taken to run one
- * after the other.
- */
+/* Returns the weight of a cycle on CPU. With more than two threads per core, siblings are assumed to run one after the other. */
 static uint32_t worth_of(const struct smt *s, const struct cpu *cpu, uint64_t window_ns)
 {
 	uint64_t busy_ns = 0;

@@ -24,7 +24,7 @@ struct smt;
 int smt_open(const char *sys_root, uint32_t ncpus, struct smt **ret);
 void smt_close(struct smt *s);
 
-/* Whether any CPU has a sibling. */
+/* Returns true if any CPU has a sibling. */
 bool smt_is_there(const struct smt *s);
 
 /*
@@ -33,7 +33,7 @@ bool smt_is_there(const struct smt *s);
  */
 void smt_update(struct smt *s, const uint64_t *cpu_ns, uint64_t now_ns);
 
-/* The weight of a cycle on CPU: from SMT_ONE (sibling idle) down to r / 2 of it (sibling busy). */
+/* Returns the weight of a cycle on CPU: from SMT_ONE (the sibling is idle) down to SMT_ONE x r / 2 (it is busy). */
 uint32_t smt_worth(const struct smt *s, uint32_t cpu);
 
 #endif

@@ -17,7 +17,7 @@
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* The folder's name begins with it. cgmount.h takes a folder "step_..." as a step's. */
+/* Begin of the folder's name. It begins with "step_", because cgmount.h takes such a folder as that of a step. */
 #define PREFIX "step_ceems_"
 /* The most tries to make the folder: another slurmd may remove it before it is filled. */
 #define MAX_CREATE 3
@@ -38,9 +38,7 @@ struct stepgroup {
 
 /* --- the tree ----------------------------------------------------------------------------- */
 
-/*
- * Reads PID's v2 path. -ENOENT: v2 was not mounted since the boot, so the kernel does not show it.
- */
+/* Reads the v2 path of process PID. -ENOENT: v2 was never mounted since the boot, so the kernel does not show it. */
 static int v2_path(pid_t pid, char *path, size_t size)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -292,7 +290,7 @@ static bool remove_tree(void *ctx, int parent, const char *name)
 	return true;
 }
 
-/* Whether it is gone. */
+/* Removes a folder with all empty folders in it. Returns true if it is gone. */
 static bool remove_folder(int parent, const char *name)
 {
 	int depth = 0;
@@ -306,7 +304,7 @@ static int move_up(void *ctx, pid_t pid)
 {
 	const struct stepgroup *g = ctx;
 
-	(void)move(g->parent, pid); /* dying ones need not */
+	(void)move(g->parent, pid); /* this fails for a process that is just ending */
 	return 0;
 }
 
@@ -335,11 +333,11 @@ void stepgroup_destroy(struct stepgroup *g)
 struct reaping {
 	bool everywhere;
 	unsigned int depth;
-	unsigned int folders; /* seen */
+	unsigned int folders; /* folders seen so far */
 	unsigned int removed;
 };
 
-/* The pid of the process that made a folder, from its name; 0: not one of ours. */
+/* Returns the pid of the process that made a folder, which is in its name. 0: the folder is not one of ours. */
 static pid_t maker(const char *name)
 {
 	uint64_t pid;

@@ -30,7 +30,7 @@ struct stepgroup;
 int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *ret_path, size_t size,
 		     struct errmsg *err);
 
-/* A fd of the folder, borrowed. */
+/* Returns a descriptor of the folder, borrowed. */
 int stepgroup_fd(const struct stepgroup *g);
 
 /*

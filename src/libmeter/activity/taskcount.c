@@ -18,8 +18,8 @@ struct taskcount {
 	uint32_t slot;
 	uint32_t features;
 	struct probes *probes;
-	int rows; /* borrowed from them */
-	/* what the last taskcount_read() put into the metric values */
+	int rows; /* descriptor of a map, borrowed from PROBES */
+	/* the values that the last taskcount_read() set */
 	uint64_t put[METRIC_N];
 	bool has_put[METRIC_N];
 };
@@ -77,7 +77,7 @@ static int add_living(struct probes *p, const struct probes_index *index,
 				probes_add(&sum[place - 1], &one[i].c, sizeof(*sum));
 		}
 		used %= sizeof(*one);
-		memmove(one, &one[i], used); /* what the read cut in two */
+		memmove(one, &one[i], used); /* keep the beginning of an element that the read cut in two */
 	}
 	return used ? -EIO : 0;
 }
@@ -121,10 +121,7 @@ static void taskcount_put(struct taskcount *h, struct values *f, enum metric m, 
 	h->has_put[m] = true;
 }
 
-/*
- * The time that a task was neither running nor waiting for a CPU. The clocks differ slightly, so it
- * is never below 0.
- */
+/* Returns the time in which tasks neither ran nor waited for a CPU. If clocks differ so that it would be negative, it is 0. */
 static uint64_t off_cpu(const struct probes_task_counters *c)
 {
 	uint64_t on = c->run_ns + c->delay_ns;

@@ -17,7 +17,8 @@
 
 struct tcpcount {
 	uint32_t slot;
-	int rows;     /* all borrowed from struct probes */
+	/* descriptors, borrowed from struct probes */
+	int rows;
 	int marks;
 	int iterator; /* -1: this kernel cannot list sockets */
 };
@@ -124,7 +125,7 @@ int tcpcount_read(struct tcpcount *t, struct values *values)
 
 	for (attempt = 0; attempt < MAX_ATTEMPTS && !is_settled; attempt++) {
 		if (attempt)
-			(void)sched_yield(); /* to who is booking */
+			(void)sched_yield(); /* let the task run that is just closing a socket */
 		rc = read_once(t, &c, &is_settled);
 		if (rc < 0)
 			return rc;
@@ -133,7 +134,7 @@ int tcpcount_read(struct tcpcount *t, struct values *values)
 	return 0;
 }
 
-/* A socket that closes between row and list is counted in the next reading. */
+/* Reads the rows and then the list of sockets. A socket that closes in between is missing until the next reading. */
 int tcpcount_read_steps(struct probes *p, const struct probes_step *step, size_t n)
 {
 	_cleanup_free_ struct probes_tcp_counters *c = calloc(n, sizeof(*c));

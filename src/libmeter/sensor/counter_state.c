@@ -38,7 +38,7 @@ int counter_state_advance(struct counter *c, struct source_state *state, const c
 	}
 	if (rc >= 0)
 		source_state_drop(state, age_name.text);
-	else if (base) /* no room for the age: a longer gap then looks like a jump, which only loses that reading */
+	else if (base) /* if there is no room for the age, a reading after a long gap may be rejected as a jump */
 		(void)source_state_put(state, age_name.text, c->age_ns);
 	return rc;
 }

@@ -12,7 +12,7 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
-/* "key<tabs>: value" of /proc/cpuinfo */
+/* Returns the value in a line "KEY<tabs>: VALUE" of /proc/cpuinfo. NULL: the line has another key. */
 static const char *value_of(const char *line, const char *key)
 {
 	size_t len = strlen(key);
@@ -68,7 +68,7 @@ static void read_cpuinfo(FILE *f, struct cpuinfo *c)
 		if (value_of(line, "processor"))
 			c->cpus++;
 		if (c->cpus > 1)
-			continue; /* the first CPU says what all are */
+			continue; /* all CPUs are assumed to be like the first */
 		v = value_of(line, "vendor_id");
 		if (!v)
 			v = value_of(line, "CPU implementer");

@@ -22,13 +22,13 @@
 
 #define PM_COUNTERS "/sys/cray/pm_counters/"
 #define DRM "/sys/class/drm"
-#define STARTUP "startup" /* in the state too */
+#define STARTUP "startup" /* name of the file, and of its value in the state */
 
 #define UJ_PER_J UINT64_C(1000000)
 
 /* The most tries to read one scan. A new one comes every 100 ms, and reading takes microseconds. */
 #define SCAN_TRIES 3
-/* The controller has stopped if there is no new scan for this long; twenty are missed then. */
+/* If there was no new scan for this time, which is that of twenty scans, the controller has stopped. */
 #define STALE_NS (2 * NSEC_PER_SEC)
 
 /* How much slower than ours the controller's clock may run. */
@@ -39,7 +39,7 @@
 #define STAMP_JUMP_NS ((int64_t)(2 * NSEC_PER_SEC))
 
 struct meter {
-	char name[24]; /* the file, and the counter in the state */
+	char name[24]; /* name of the file, and of the counter in the state */
 	enum domain domain;
 	unsigned int unit;
 	bool is_whole_node;
@@ -61,13 +61,13 @@ struct source {
 	struct meter meter[3 + GPUS_MAX];
 	size_t n;
 	int freshness_fd;
-	int startup_fd; /* -1: there is none */
+	int startup_fd; /* -1: there is no such file */
 	unsigned int naccels_left_out;
 
 	bool has_scan;
-	uint64_t freshness; /* of the last scan read */
-	uint64_t age_ns;    /* since then */
-	uint64_t until_ns;  /* when it was taken; 0: not said */
+	uint64_t freshness; /* number of the last scan that was read */
+	uint64_t age_ns;    /* time since that scan was read */
+	uint64_t until_ns;  /* when the controller took that scan; 0: not known */
 	struct stamp_clock clock;
 };
 
@@ -75,10 +75,10 @@ struct source {
 
 struct value {
 	uint64_t energy_uj;
-	uint64_t stamp_us; /* 0: not said */
+	uint64_t stamp_us; /* time of the controller; 0: the file does not have it */
 };
 
-/* "N J" or "N J N us" */
+/* Parses the content of a file, "N J" or "N J N us". */
 static int parse_value(char *text, struct value *ret)
 {
 	const char *number, *unit, *stamp, *stamp_unit;
@@ -142,7 +142,7 @@ static int add_meter(struct source *s, const char *root, const char *name, enum 
 	*m = (struct meter){ .domain = d, .unit = unit, .fd = fd };
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	m->is_whole_node = d == DOMAIN_OTHER;
-	/* it never wraps: a step back is a restart of the controller */
+	/* the counter never wraps: if it goes back, the controller was restarted */
 	m->counter.range_uj = UINT64_MAX;
 	m->counter.max_w = d == DOMAIN_GPU ? COUNTER_PACKAGE_MAX_W : COUNTER_PLATFORM_MAX_W;
 	s->n++;
@@ -173,8 +173,8 @@ static unsigned int count_gpus(const char *root)
 }
 
 /*
- * Adds the accelerators, which are modules. If jobs see a module as several GPUs (MI250X: two), its
- * counter does not tell which of them used the energy. Such modules count to the rest of the node.
+ * Adds the accelerators. Their counters are by module. If a module is several GPUs for jobs (MI250X: two),
+ * its counter does not show which GPU used the energy, so its energy counts to the rest of the node.
  */
 static void add_accelerators(struct source *s, const char *root)
 {
@@ -187,7 +187,7 @@ static void add_accelerators(struct source *s, const char *root)
 		if (add_meter(s, root, name, DOMAIN_GPU, unit) < 0)
 			break;
 	}
-	if (!unit) /* on an XC, the only one has no number */
+	if (!unit) /* on a Cray XC, the only accelerator has no number */
 		(void)add_meter(s, root, "accel_energy", DOMAIN_GPU, 0);
 	if (count_gpus(root) > s->n - before) {
 		s->naccels_left_out = (unsigned int)(s->n - before);
@@ -294,7 +294,7 @@ static void note_scan(struct source *s, const struct scan *scan, uint64_t now_ns
 	for (i = 0; i < s->n && !until_ns; i++)
 		if (scan->rc[i] == 0 && scan->value[i].stamp_us)
 			until_ns = stamp_to_mono(&s->clock, scan->value[i].stamp_us, now_ns);
-	/* a better estimate of the offset must not move the time back */
+	/* until_ns must not go back, also if the offset of the clocks was corrected */
 	if (!until_ns || until_ns > s->until_ns)
 		s->until_ns = until_ns;
 }

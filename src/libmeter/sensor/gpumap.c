@@ -15,16 +15,16 @@
 /* 32 GPUs of 15 GPU instances with 8 compute instances each are 95 kB. */
 #define MIG_MINORS_MAX (512 * 1024)
 #define FIRST_RENDER_NODE 128
-#define USUAL_SLICES 7 /* of A100, H100, H200, B200; A30 and RTX PRO have 4 */
+#define USUAL_SLICES 7 /* compute slices of A100, H100, H200 and B200; A30 and RTX PRO have 4 */
 #define MEMORY_PARTS 8
 #define UNIT(n) ((n) < GPUS_MAX ? (unsigned int)(n) : GPUS_MAX - 1)
 
 struct gpumap {
 	const char *root;
 	bool has_read_minors;
-	char *minors; /* the text of MIG_MINORS; NULL: there is none */
+	char *minors; /* the text of MIG_MINORS; NULL: the file does not exist */
 	struct errmsg why;
-	struct kfd *kfd; /* NULL: not read yet, or not there */
+	struct kfd *kfd; /* NULL: not read yet, or the node has none */
 };
 
 struct gpumap *gpumap_create(const char *root)
@@ -50,7 +50,7 @@ const char *gpumap_why(const struct gpumap *m)
 	return m->why.text;
 }
 
-/* Parses NAME, which is PREFIX and a number. False: it is something else. */
+/* Parses NAME, which is PREFIX followed by a number. False: it has another form. */
 static bool number_after(const char *name, const char *prefix, uint64_t *ret)
 {
 	size_t len = strlen(prefix);
@@ -78,7 +78,7 @@ static void read_minors(struct gpumap *m)
 		m->minors = TAKE_PTR(text);
 }
 
-/* "gpu0/gi1/ci0/access 13", "gpu0/gi1/access 12" */
+/* Parses a line of mig-minors, such as "gpu0/gi1/ci0/access 13" or "gpu0/gi1/access 12". */
 static void take_minor(const char *line, struct gpumap_file *ret)
 {
 	unsigned int gpu, gi, ci;
@@ -86,7 +86,7 @@ static void take_minor(const char *line, struct gpumap_file *ret)
 
 	ret->kind = GPUMAP_OTHER;
 	if (n < 2)
-		return; /* "config 1", "monitor 2" */
+		return; /* the line is about no instance, such as "config 1" and "monitor 2" */
 	*ret = (struct gpumap_file){ .kind = GPUMAP_INSTANCE, .unit = UNIT(gpu), .gi = gi,
 				     .has_ci = n == 3, .ci = n == 3 ? ci : 0 };
 }
@@ -152,9 +152,9 @@ void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret)
 /* --- shares --------------------------------------------------------------------------------- */
 
 struct size {
-	uint32_t slices;    /* of compute */
-	uint32_t gi_slices; /* that its GPU instance has */
-	uint32_t memory;    /* of the GPU instance, in eighths; 0: not known */
+	uint32_t slices;    /* compute slices */
+	uint32_t gi_slices; /* compute slices of its GPU instance */
+	uint32_t memory;    /* memory of the GPU instance, in eighths of the GPU's; 0: not known */
 };
 
 static const struct gpu_slice *whole_of(const struct gpu_slices *known, unsigned int unit)
@@ -196,7 +196,7 @@ static bool size_by_library(const struct gpu_slices *known, const struct gpumap_
 	return false;
 }
 
-/* Parses a number that is followed by LETTER. NULL: something else is there. */
+/* Parses a number and the LETTER behind it. Returns what follows; NULL: P has another form. */
 static const char *number_and(const char *p, char letter, uint32_t *ret)
 {
 	uint32_t n = 0;
@@ -210,7 +210,7 @@ static const char *number_and(const char *p, char letter, uint32_t *ret)
 	return p + i + 1;
 }
 
-/* "3g.20gb" or "1c.3g.20gb" at P */
+/* Parses the name of a MIG profile at P, such as "3g.20gb" or "1c.3g.20gb". False: it is none. */
 static bool size_at(const char *p, const struct gpu_slice *whole, struct size *ret)
 {
 	uint32_t slices, gi_slices, gb;

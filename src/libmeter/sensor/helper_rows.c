@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sources that a helper program reads (helper_source.h): the program and its arguments. */
+/* helper_rows.c - the sources that a helper program reads (helper_source.h), each with the program and its arguments. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -10,26 +10,26 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 
-/* How long slurmd's start waits for a sensor; most answer in a tenth of it. */
+/* How long slurmd's start waits for the first answer of a sensor; most answer in a tenth of that time. */
 #define FIRST_NS (2 * NSEC_PER_SEC)
-/* Without persistence mode, the driver needs a second or two for the first question. */
+/* The same for GPUs: without persistence mode, the driver needs a second or two for its first answer. */
 #define GPU_FIRST_NS (3 * NSEC_PER_SEC)
 
-/* More than the helpers' own time limits, the longest of which is for reading a BMC's SDR. */
+/* After so long without an answer, a helper is killed. Its own time limits are shorter; the longest is for a BMC's SDR. */
 #define DEADLINE_NS (180 * NSEC_PER_SEC)
 
-/* If a BMC misses an answer or two, the mean of the samples around them is used. */
+/* If a BMC misses some answers, power is interpolated, over a gap of at most so many intervals. */
 #define GAP_INTERVALS 4
 
 /* How long ceems-redfish pauses after a failure. */
 #define REDFISH_PAUSE_NS (300 * NSEC_PER_SEC)
 
-/* The age of a sample after which it tells nothing about a job that has begun since. */
+/* A sample that is older says too little about jobs that have begun since. */
 #define STALE_NS (10 * NSEC_PER_SEC)
 
 /*
- * How long an answer is used again. The driver keeps a CPU busy while it answers, and the counter
- * of an H100 changes every 100 ms.
+ * How long an answer about a GPU is used again, since the driver keeps a CPU busy while it answers. The counter of
+ * an H100 changes every 100 ms (GPU_STEP_NS).
  */
 #define GPU_FRESH_NS (50 * NSEC_PER_MSEC)
 #define GPU_STEP_NS (100 * NSEC_PER_MSEC)
@@ -130,7 +130,7 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 		.lag_ns = env->slow_interval_ns, /* for slow meters; others are read at the tick */
 	};
 
-	/* libsensors knows no other root */
+	/* libsensors can read /sys only */
 	if (strcmp(env->sys_root, "/") != 0 && env->sys_root[0])
 		return errmsg_set(err, -ENODEV, "libsensors reads /sys only, SysRoot is %s",
 				  env->sys_root);

@@ -14,7 +14,7 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/parse.h"
 
-/* The most meters. Each has two numbers in the state, and remainder.h has some. */
+/* The most meters. Each has two numbers in the state; the rest is for remainder.h. */
 #define METERS_MAX (SOURCE_MAX_COUNTERS / 2 - 4)
 
 /*
@@ -24,7 +24,7 @@
  */
 #define ANSWER_WAIT_NS (40 * NSEC_PER_MSEC)
 
-/* The most lines in one tick: of a BMC, and in an answer about many GPUs. */
+/* The most lines that are read in one tick: from a BMC, and in an answer about many GPUs. */
 #define LINES_MAX 64
 #define ANSWER_LINES_MAX 256
 
@@ -40,13 +40,13 @@ struct meter {
 	uint8_t unit;
 	bool is_energy;
 	bool is_node;
-	bool is_coarse;	  /* a counter that may stand still for hours */
-	bool is_nonzero;  /* 0 cannot be true */
+	bool is_coarse;	  /* a counter of kWh, which may stand still for hours */
+	bool is_nonzero;  /* a value of 0 is an error of the sensor */
 	bool is_gone;
 	bool is_read;	  /* its last line was a reading */
 	bool is_late;	  /* its last sample was too old */
-	struct counter counter;	    /* is_energy */
-	struct integrate integrate; /* else */
+	struct counter counter;	    /* used if is_energy */
+	struct integrate integrate; /* used if not is_energy: the meter measures power */
 	uint64_t seen_ns;	    /* the time of the last sample read; 0: none yet */
 	uint64_t until_ns;	    /* the time of the last sample that gave an energy */
 	struct logger_trouble trouble;
@@ -59,17 +59,17 @@ struct source {
 	struct meter meter[METERS_MAX];
 	size_t n;
 	uint64_t answered_ns;
-	uint32_t rejected; /* not yet reported: nothing could be read */
-	struct logger_trouble trouble; /* what is not of one meter */
+	uint32_t rejected; /* errors that the next successful read() reports */
+	struct logger_trouble trouble; /* errors that are not about one meter */
 	struct logger_once implausible;
 	struct gpu_slices slices;
 	struct gpu_instance_reading instance[GPU_SLICES_MAX];
 	size_t ninstances;
 	char about[160];
-	char why[400];	  /* the last error that concerns the whole helper; empty: it answers */
-	char notes[4096]; /* lines; those that do not fit are left out */
+	char why[400];	  /* the last error of the whole helper; empty: it answers */
+	char notes[4096]; /* lines about the sensors; those that do not fit are left out */
 	uint64_t lag_ns;
-	char held[512]; /* a line that came while open() waited, for the first read() */
+	char held[512]; /* a line that came while open() waited; the first read() handles it */
 	char path[PATH_MAX];
 	char *args[ARRAY_SIZE(((struct helper_source_setup *)0)->args)]; /* owned */
 	char *argv[1 + ARRAY_SIZE(((struct helper_source_setup *)0)->args) + 1];
@@ -231,7 +231,7 @@ static void source_note(struct source *s, const char *why)
 	}
 }
 
-/* WHO: a meter's name or "-". */
+/* Handles an error. WHO is the name of a meter, or "-" if the error is about the whole helper. */
 static void take_error(struct source *s, const char *who, const char *why, struct reading *out)
 {
 	struct meter *m = meter_find(s, who);
@@ -274,8 +274,8 @@ static int counter_start(struct meter *m, struct source_state *state, uint64_t u
 }
 
 /*
- * Adds a counter's reading. The state has two entries per counter: its base, and as "NAME ns" the
- * time of the base, for the next slurmd.
+ * Adds a reading of a counter. The state has two entries per counter: its base under NAME, and the time of the base
+ * under "NAME ns".
  */
 static int book_counter(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
 			struct reading *out, struct reading_part *part)
@@ -318,7 +318,7 @@ static void take_reading(struct source *s, struct meter *m, uint64_t t_ns, uint6
 	m->is_read = true;
 	m->is_late = false;
 	meter_note(s, m, NULL);
-	if (t_ns <= m->seen_ns) /* seen before: not booked again */
+	if (t_ns <= m->seen_ns) /* this sample was booked before */
 		return;
 	if (value == UNKNOWN || (m->is_nonzero && !value)) {
 		rc = -ERANGE;
@@ -337,7 +337,7 @@ static void take_reading(struct source *s, struct meter *m, uint64_t t_ns, uint6
 				source_who(s), m->name);
 }
 
-/* "reading T NAME VALUE" */
+/* Handles a line "reading T NAME VALUE". */
 static int parse_reading(struct source *s, char *const *word, size_t n,
 			 struct source_state *state, struct reading *out)
 {
@@ -356,7 +356,7 @@ static int parse_reading(struct source *s, char *const *word, size_t n,
 	return 0;
 }
 
-/* Counts a sample that is only too old, and is not an error. */
+/* Counts a sample that is too old to be used. This is not an error of the sensor. */
 static void take_late(struct source *s, const char *name, struct reading *out)
 {
 	struct meter *m = meter_find(s, name);
@@ -372,7 +372,7 @@ static void take_late(struct source *s, const char *name, struct reading *out)
 	helper_good(s->helper);
 }
 
-/* "busy_ppm=500000 ..." */
+/* Parses the values of a GPU, such as "busy_ppm=500000 ...". */
 static int parse_gpu_values(char *text, uint64_t value[GPU_VALUE_N])
 {
 	char *word, *number;
@@ -407,7 +407,7 @@ static void instances_turn(struct source *s, uint8_t unit)
 	s->ninstances = kept;
 }
 
-/* "usage NAME FROM UNTIL [VALUE=NUMBER]..." */
+/* Handles a line "usage NAME FROM UNTIL [VALUE=NUMBER]..." about a GPU. */
 static int parse_usage(struct source *s, char *line)
 {
 	char *name, *from, *until;
@@ -436,7 +436,7 @@ static int parse_usage(struct source *s, char *line)
 	return rc;
 }
 
-/* "instance NAME GI SLICES [VALUE=NUMBER]..." */
+/* Handles a line "instance NAME GI SLICES [VALUE=NUMBER]..." about a MIG instance. */
 static int parse_instance(struct source *s, char *line)
 {
 	char *name, *gi, *slices;
@@ -499,7 +499,7 @@ static int slices_forget(struct source *s, const char *name)
 	return 0;
 }
 
-/* "slice NAME GI CI SLICES GI_SLICES MB" */
+/* Handles a line "slice NAME GI CI SLICES GI_SLICES MB": adds the size of a MIG instance. */
 static int slice_add(struct source *s, char *const *word, size_t n)
 {
 	const struct meter *m = n == 7 ? meter_find(s, word[1]) : NULL;
@@ -530,9 +530,7 @@ static void keep_note(struct source *s, const char *text)
 		(void)snprintf(s->notes + used, sizeof(s->notes) - used, "%s\n", text);
 }
 
-/*
- * Handles a line that does not belong to a reading. False: LINE is another one, and is unchanged.
- */
+/* Handles a line that does not belong to a reading. False: LINE belongs to a reading, and is unchanged. */
 static bool take_declaration(struct source *s, char *line, int *ret_rc)
 {
 	char copy[512];
@@ -650,9 +648,9 @@ static bool has_new_base(const struct reading *r)
 }
 
 /*
- * Handles the lines that have come. Unless the helper is asked, lines after a new base are left for
- * the next tick, since a part with a new base has no energy. If it is asked, lines after the answer
- * are. So a tick has one reading of a GPU's use, and none is lost.
+ * Handles the lines that have come. If the helper is asked at each tick, lines after its answer are left for the next
+ * tick, so that a tick has one reading of a GPU's use and none is lost. If it is not asked, lines after a new base are
+ * left for the next tick, because a part with a new base has no energy.
  */
 static void take_lines(struct source *s, struct source_state *state, struct reading *out)
 {
@@ -744,8 +742,8 @@ static int take_first(struct source *s, bool *ret_ready, struct errmsg *err)
 }
 
 /*
- * Waits for the first line. Usually the helper says at once if there is no such sensor. If a sensor
- * is busy or slow now, the source is open all the same, and values come later.
+ * Waits for the first line. If there is no such sensor, the helper usually says so at once. If nothing comes in time,
+ * the source is open nevertheless: the sensor may be busy, and values come later.
  */
 static int wait_first(struct source *s, struct errmsg *err)
 {
@@ -829,9 +827,9 @@ int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	size_t good = 0;
 	size_t i;
 
-	(void)dt_ns; /* samples have their own time */
+	(void)dt_ns; /* not needed: each sample has its time */
 	(void)busy_ppm;
-	for (i = 0; i < s->n; i++) /* always in the same order */
+	for (i = 0; i < s->n; i++) /* list all parts now, so that their order is always the same */
 		if (s->meter[i].seen_ns || s->meter[i].is_late)
 			(void)part_of(&s->meter[i], &out);
 	take_lines(s, state, &out);

@@ -5,13 +5,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-/*
- * 1 mW x 1 ns is 1e-12 J. The trapezoid rule halves the sum of two samples, so the unit is half of
- * that.
- */
+/* The unit is half of 1 mW x 1 ns (1e-12 J), because the trapezoid rule halves the sum of two samples. */
 #define UNITS_PER_UJ UINT64_C(2000000)
 
-/* In the state, one number has the rest and the power, which has 43 bits: up to 8.8 GW. */
+/* In the state, one number has both the rest, in its lower bits, and the power, in 43 bits: up to 8.8 GW. */
 #define REST_BITS 21
 #define REST_MASK ((UINT64_C(1) << REST_BITS) - 1)
 #define STATE_MAX_MW (UINT64_MAX >> REST_BITS)
@@ -44,7 +41,7 @@ int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_
 		return -ESTALE;
 	units = ((u128)i->last_mw + power_mw) * gap_ns + i->rest;
 	if (units / UNITS_PER_UJ > INT64_MAX)
-		return -ERANGE; /* limits that do not limit */
+		return -ERANGE; /* possible only if the caller's limits are too large */
 	*ret_uj = (uint64_t)(units / UNITS_PER_UJ);
 	i->rest = (uint64_t)(units % UNITS_PER_UJ);
 	start_at(i, power_mw, t_ns);
@@ -58,14 +55,14 @@ struct names {
 
 static int names_of(const char *name, struct names *ret)
 {
-	/* both suffixes are of one length */
+	/* the other suffix has the same length, so it fits, too */
 	if ((size_t)snprintf(ret->ns, sizeof(ret->ns), "%s ns", name) >= sizeof(ret->ns))
 		return -ENAMETOOLONG;
 	(void)snprintf(ret->mw, sizeof(ret->mw), "%s mW", name);
 	return 0;
 }
 
-/* Loads the last sample. If it exceeds the limits, it is not ours and is ignored. */
+/* Loads the last sample. One that exceeds the limits was not saved by this module, and is ignored. */
 static void load(struct integrate *i, struct source_state *state, const struct names *names)
 {
 	const uint64_t *ns = source_state_find(state, names->ns);

@@ -13,11 +13,11 @@
 #include "src/libutil/util.h"
 
 #define NODES "/sys/class/kfd/kfd/topology/nodes"
-#define NODES_MAX 256 /* 64 partitions and some sockets of CPUs */
+#define NODES_MAX 256 /* more than the 64 partitions and some CPU sockets that a machine may have */
 
 /*
- * Bus and device only: with some firmware, the PCI function has the partition's number, which is
- * also in bits 31:28.
+ * Masks bus and device of location_id, which are the same for all partitions of a GPU. With some firmware, the PCI function
+ * has the number of the partition; bits 31:28 always have it.
  */
 #define LOCATION_MASK 0xfff8u
 
@@ -29,7 +29,7 @@ struct kfd {
 	} gpu[NODES_MAX];
 };
 
-/* "NAME VALUE" on a line of TEXT */
+/* Finds the line "NAME VALUE" in TEXT. False: there is none. */
 static bool property(const char *text, const char *name, uint64_t *ret)
 {
 	size_t len = strlen(name);
@@ -47,7 +47,7 @@ static void kfd_add_node(struct kfd *k, const char *text)
 
 	if (!property(text, "drm_render_minor", &minor) || !minor || minor > UINT32_MAX ||
 	    !property(text, "location_id", &location))
-		return; /* CPUs have none */
+		return; /* the node is a CPU */
 	if (!property(text, "domain", &domain))
 		domain = 0;
 	k->gpu[k->n++] = (struct kfd_gpu){ .minor = (unsigned int)minor,

@@ -85,7 +85,7 @@ static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 
 	power += (u128)(s->max_mw - s->idle_mw) * (busy_ppm < PPM ? busy_ppm : PPM);
 	if (rest && __builtin_mul_overflow(power, (u128)dt_ns, &units))
-		return -EINVAL; /* only a broken clock gives this much */
+		return -EINVAL; /* possible only if the clock is broken */
 	if (rest)
 		units += *rest % UNITS_PER_UJ;
 	if (units / UNITS_PER_UJ > INT64_MAX)

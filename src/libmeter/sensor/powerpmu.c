@@ -15,7 +15,7 @@
 
 #define PMU "/sys/bus/event_source/devices/power/"
 
-/* count * num / den is exact in microjoules. */
+/* count * num / den are exact microjoules. */
 struct scale {
 	uint64_t num;
 	uint64_t den;
@@ -34,7 +34,7 @@ static const struct kind {
 };
 
 struct event {
-	char name[32]; /* "energy-pkg cpu0", the counter in the state */
+	char name[32]; /* name of the counter in the state, such as "energy-pkg cpu0" */
 	const struct kind *kind;
 	unsigned int unit;
 	int handle;
@@ -183,7 +183,7 @@ struct opening {
 	struct spec spec[ARRAY_SIZE(kinds)];
 	const struct topology *topology;
 	bool is_per_package;
-	unsigned int seen_sockets; /* a bit for each */
+	unsigned int seen_sockets; /* bit N: the events of socket N are open */
 };
 
 static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k,
@@ -346,7 +346,7 @@ void powerpmu_close(struct powerpmu *p)
 
 /* --- read --------------------------------------------------------------------------------- */
 
-/* Computes from the total count, so that a remainder below a microjoule is in the next reading. */
+/* Reads a counter in microjoules. They are computed from its total, so that no fraction of a microjoule is lost. */
 static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_uj)
 {
 	uint64_t count;
@@ -356,7 +356,7 @@ static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_u
 	if (n < 0)
 		return (int)n;
 	if (n != sizeof(count))
-		return -EIO; /* empty: its CPU went offline */
+		return -EIO; /* nothing was read, because the CPU went offline */
 	uj = (u128)count * e->scale.num / e->scale.den;
 	if (uj > UINT64_MAX)
 		return -ERANGE;
@@ -371,7 +371,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 	size_t good = 0;
 	size_t i;
 
-	if (!p->was_read) /* bases of another process, whose counters began at another time */
+	if (!p->was_read) /* drop the bases of an earlier slurmd, whose counters began at another time */
 		*state = (struct source_state){ 0 };
 	for (i = 0; i < p->n; i++) {
 		struct event *e = &p->event[i];

@@ -22,13 +22,13 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/util.h"
 
-/* The most zones: all raw values fit the state, with some entries more; ages use what is left. */
+/* The most zones. Their raw values fill the state but for some entries, which are for ages. */
 #define MAX_ZONES (SOURCE_MAX_COUNTERS - 4)
 
 /* The longest SampleInterval that ceems.conf accepts. */
 #define MAX_INTERVAL_S 60
 
-/* The most by which two readings of one counter differ: a millisecond of a package at full load. */
+/* Two readings of the same counter differ by at most this, what a package uses in a millisecond at full load. */
 #define MIRROR_UJ UINT64_C(1000000)
 #define MIRROR_ROUNDS 3
 
@@ -41,7 +41,7 @@ struct zone {
 struct source {
 	struct zone *zone;
 	size_t n;
-	struct powerpmu *pmu; /* instead of zones; NULL: powercap */
+	struct powerpmu *pmu; /* the perf PMU, used instead of zones; NULL: powercap is used */
 };
 
 static uint64_t rapl_distance(uint64_t a, uint64_t b, uint64_t range)
@@ -51,7 +51,7 @@ static uint64_t rapl_distance(uint64_t a, uint64_t b, uint64_t range)
 	return range != UINT64_MAX && d > range / 2 && d <= range ? range - d + 1 : d;
 }
 
-/* Returns 1 if B's value is between two readings of A, else 0. -EAGAIN: it cannot be decided. */
+/* Returns 1 if B's value is between two readings of A, so that both seem to be the same counter, else 0. -EAGAIN: unclear. */
 static int is_same_counter(const struct zone *a, const struct zone *b)
 {
 	uint64_t before, value, after;
@@ -207,7 +207,7 @@ static int rapl_open(const struct source_env *env, struct source **ret,
 		return 0;
 	if (rc != -ENODEV || pmu_rc == -ENODEV)
 		return rc;
-	return errmsg_set(err, pmu_rc, "%s", pmu_err.text); /* the one that is there */
+	return errmsg_set(err, pmu_rc, "%s", pmu_err.text); /* only the PMU exists, so its error matters */
 }
 
 static bool is_ours(const struct source *s, const char *name)

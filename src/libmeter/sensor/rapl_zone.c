@@ -13,18 +13,18 @@
 #define MSR_PREFIX "intel-rapl:"
 #define MMIO_PREFIX "intel-rapl-mmio:"
 
-/* A folder of powercap with the text of its file `name`; it may turn out to be no zone of ours. */
+/* A folder of powercap. It may be a zone that is not used, by LABEL. */
 struct found {
 	struct rapl_zone zone;
-	char path[192]; /* below sys_root */
-	char label[32]; /* "package-0", "dram" */
+	char path[192]; /* path below sys_root */
+	char label[32]; /* text of its file `name`, such as "package-0" or "dram" */
 };
 
 struct scan {
 	const char *root;
 	struct found *found;
 	size_t n;
-	int open_errno; /* why the last zone could not be opened, 0 */
+	int open_errno; /* errno of the last zone that could not be opened; 0: all could */
 };
 
 static bool has_prefix(const char *s, const char *prefix)
@@ -47,7 +47,7 @@ static int add_found(struct scan *s, const char *dir, const char *name)
 
 	for (i = 0; i < s->n; i++) {
 		if (!strcmp(s->found[i].zone.name, name))
-			return 0; /* sysfs shows a child twice, in its parent and in the class */
+			return 0; /* already found: sysfs shows a child zone in its parent and in the class */
 	}
 	if (strlen(name) >= sizeof(f.zone.name) ||
 	    (size_t)snprintf(f.path, sizeof(f.path), "%s/%s", dir, name) >=
@@ -161,7 +161,7 @@ static bool shown_by_msr(const struct scan *s, const struct found *mmio)
 	return false;
 }
 
-/* 0, or -ENOENT: not a counter. */
+/* Opens the counter of a zone. -ENOENT: the zone has none that can be used. */
 static int open_zone(struct scan *s, struct found *f)
 {
 	_cleanup_close_ int range_fd = -1;

@@ -40,10 +40,7 @@ struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int
 	return p;
 }
 
-/*
- * The number of entries in the state. It is read from a file, so it is checked before it is used as
- * an index.
- */
+/* Returns the number of entries in the state. It comes from a file and is used as an index, so a wrong number counts as 0. */
 static uint32_t state_count(const struct source_state *state)
 {
 	return state->ncounters <= SOURCE_MAX_COUNTERS ? state->ncounters : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * source.h - one interface for everything that yields energy. A source is opened once, read at
- * every tick, closed once. The sampler asks each source for the energy since the reading before.
- * The source handles wraps, resets and implausible jumps; the sampler never sees them.
+ * source.h - the interface of energy sources. A source is opened once, read at every tick, and closed
+ * once. Each reading gives the energy since the reading before. The source itself handles wraps, resets
+ * and implausible jumps of its counters.
  */
 #ifndef CEEMS_SOURCE_H
 #define CEEMS_SOURCE_H
@@ -30,7 +30,7 @@ struct source_state {
 	struct source_counter counter[SOURCE_MAX_COUNTERS];
 };
 
-/* For sources: returns the raw value saved as NAME, or NULL. Valid until the next put or drop. */
+/* For sources: returns the raw value that is saved as NAME, or NULL. Valid until the next put or drop. */
 uint64_t *source_state_find(struct source_state *state, const char *name);
 /* Sets or adds the raw value NAME. -ENOSPC: no room; -ENAMETOOLONG. */
 int source_state_put(struct source_state *state, const char *name, uint64_t raw);
@@ -46,14 +46,14 @@ const char *reading_quality_name(enum reading_quality q); /* "counter", "integra
 
 /*
  * The energy that one unit of a domain used. From its first good reading on, a source lists the
- * same parts in the same order. A part without news has 0 uJ.
+ * same parts in the same order. A part for which there is no new value has 0 uJ.
  */
 struct reading_part {
 	uint8_t domain;	 /* enum domain */
 	uint8_t quality; /* enum reading_quality */
 	/*
-	 * DOMAIN_OTHER only: this is all energy of the node, including that of parts that other sources
-	 * read. sources.c subtracts these parts (remainder.h).
+	 * Only for DOMAIN_OTHER: the energy is that of the whole node, including parts that other sources
+	 * measure. sources.c subtracts those parts (remainder.h).
 	 */
 	bool is_whole_node;
 	/*
@@ -65,9 +65,9 @@ struct reading_part {
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
 	uint64_t idle_mw;   /* idle power, if the source itself knows it (the model); 0: it does not */
 	/*
-	 * The time (CLOCK_MONOTONIC) up to which energy_uj was measured, for sensors slower than
-	 * the tick: a power sample taken 4 s ago does not tell the power since then. 0: up to this
-	 * reading.
+	 * The time (CLOCK_MONOTONIC) up to which energy_uj was measured. 0: up to this reading. Sensors
+	 * slower than the tick set it, because a power sample taken 4 s ago says nothing about the time
+	 * since then.
 	 */
 	uint64_t until_ns;
 };
@@ -94,11 +94,11 @@ struct gpu_reading {
 	char model[64];
 	char uuid[48];
 	/*
-	 * VALUE is of the time from FROM to UNTIL (CLOCK_MONOTONIC), or of one instant if they are
-	 * equal; 0: no reading yet
+	 * The time (CLOCK_MONOTONIC) that VALUE covers. If both are equal, VALUE is of that instant.
+	 * 0: no reading yet.
 	 */
 	uint64_t from_ns, until_ns;
-	uint64_t value[GPU_VALUE_N]; /* by enum gpu_value; or GPU_VALUE_UNKNOWN */
+	uint64_t value[GPU_VALUE_N]; /* by enum gpu_value; GPU_VALUE_UNKNOWN: not known */
 };
 
 /* The sizes of a GPU that MIG divides and of its instances: one entry per compute instance. */
@@ -106,8 +106,8 @@ struct gpu_reading {
 #define GPU_SLICE_WHOLE 0xff
 struct gpu_slice {
 	uint8_t unit;
-	uint8_t gi; /* GPU_SLICE_WHOLE: the GPU itself */
-	uint8_t ci;
+	uint8_t gi; /* number of the GPU instance; GPU_SLICE_WHOLE: the entry is about the whole GPU */
+	uint8_t ci; /* number of the compute instance */
 	uint8_t slices;	   /* compute slices */
 	uint8_t gi_slices; /* compute slices of its GPU instance */
 	uint8_t pad[3];
@@ -118,16 +118,16 @@ struct gpu_slices {
 	struct gpu_slice slice[GPU_SLICES_MAX];
 };
 
-/* The last reading of a GPU instance (MIG), of the same time as its GPU's. */
+/* The last reading of a GPU instance (MIG). It covers the same time as the last reading of its GPU. */
 struct gpu_instance_reading {
 	uint8_t unit;
 	uint8_t gi;
 	uint8_t slices; /* compute slices */
-	bool is_told;	/* read since the last reading of the GPU; for the source only */
+	bool is_told;	/* only for the source: there is a reading since the last reading of the GPU */
 	uint64_t value[GPU_VALUE_N];
 };
 
-/* A counter of joules, for ceems.prom. Its value is in the source's state, under NAME. */
+/* A counter of energy, for ceems.prom. Its raw value is in the source's state, under NAME. */
 struct source_zone {
 	const char *name;   /* "intel-rapl:0"; borrowed until close() */
 	const char *folder; /* folder of the counter, with a slash at the end */
@@ -135,15 +135,15 @@ struct source_zone {
 	unsigned int index; /* of the package */
 };
 
-/* What a source may look at besides its own files. Pointers are borrowed until close(). */
+/* The settings of all sources. Pointers are borrowed until close(). */
 struct source_env {
 	const char *sys_root;	   /* prefix of /sys and /proc */
-	uint64_t model_idle_mw;	   /* 0: by CPU model */
-	uint64_t model_max_mw;
-	const char *external_file; /* empty: none */
-	const char *redfish_conf;  /* empty: none */
+	uint64_t model_idle_mw;	   /* ModelIdleWatts; 0: by the CPU's model */
+	uint64_t model_max_mw;	   /* ModelMaxWatts; 0: by the CPU's model */
+	const char *external_file; /* ExternalSource; empty: not set */
+	const char *redfish_conf;  /* RedfishConf; empty: not set */
 	const char *ipmi_sensor;   /* "dcmi", or the name of a power sensor in the SDR */
-	uint64_t slow_interval_ns; /* between two questions to a BMC */
+	uint64_t slow_interval_ns; /* time between two requests to a BMC */
 	const char *nvml_library;  /* for dlopen() */
 	const char *rocm_library;
 	const char *helper_dir; /* folder of the helper programs, which ask sensors that may hang */
@@ -155,7 +155,7 @@ struct source_ops {
 	enum source_id id;
 	const char *name;   /* "rapl", as in EnergySources */
 	bool is_estimate;   /* every output then labels the value as an estimate */
-	/* Of the sources that measure the whole node, `auto` takes the one with the lowest rank; 0: does not measure it. */
+	/* For the whole node, `auto` takes the source with the lowest rank. 0: the source does not measure the whole node. */
 	unsigned int node_rank;
 	bool logs_failures; /* the source itself logs that read() failed, and that it works again */
 	/*
@@ -166,12 +166,13 @@ struct source_ops {
 	 */
 	int (*open)(const struct source_env *env, struct source **ret, struct errmsg *err);
 	/*
-	 * Reads all counters, DT_NS after the last call. STATE is read and updated. If it is empty,
-	 * the reading only sets the base and yields 0; otherwise it is from the last call, perhaps
-	 * in another process. BUSY_PPM is the node's CPU use since the last call. read() allocates
-	 * nothing, opens no file, and waits at most a few milliseconds for a helper. A counter that
-	 * fails keeps its old base and is counted in `rejected`; the next good reading yields its
-	 * energy. -EIO: no counter could be read.
+	 * Reads all counters, DT_NS after the last call. BUSY_PPM is the node's CPU use since then.
+	 * STATE has the raw values of the last call, perhaps in another process, and is updated. If it
+	 * is empty, this reading is only the base for later ones and gives 0 uJ.
+	 *
+	 * read() allocates nothing, opens no file, and waits at most a few milliseconds for a helper. A
+	 * counter that cannot be read keeps its base and is counted in `rejected`; its next good reading
+	 * gives all energy since the base. -EIO: no counter could be read.
 	 */
 	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		    struct source_state *state, struct reading *ret);
@@ -183,13 +184,13 @@ struct source_ops {
 	const struct gpu_slices *(*slices)(const struct source *s);
 	/* Optional: lists the source's counters, grouped by kind. Returns how many, at most MAX. */
 	size_t (*zones)(const struct source *s, struct source_zone *ret, size_t max);
-	/* One line: "2 packages, 2 dram, 262143.3 J range"; an estimate says that it is one. */
+	/* Writes one line, such as "2 packages, 2 dram, 262143.3 J range". An estimate must call itself so. */
 	void (*describe)(const struct source *s, char *buf, size_t size);
-	/* Optional: why the source cannot be read; "": it can. Valid until the next read(). */
+	/* Optional: returns why the source cannot be read; "": it can be read. Valid until the next read(). */
 	const char *(*why)(const struct source *s);
-	/* Optional: lines about the sensors that are read. Valid until the next read(). */
+	/* Optional: returns lines about the sensors that are read. Valid until the next read(). */
 	const char *(*notes)(const struct source *s);
-	/* The largest age of a value: the sensor's interval plus the time of its mean. NULL: values have no lag. */
+	/* Optional: returns the lag, the largest age of a value: the sensor's interval plus the time of its mean. NULL: 0. */
 	uint64_t (*lag)(const struct source *s);
 	void (*close)(struct source *s);
 };

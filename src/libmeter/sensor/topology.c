@@ -13,12 +13,12 @@
 #include "src/libutil/util.h"
 
 #define CPU_FOLDER "/sys/devices/system/cpu"
-/* Linux' own limit (NR_CPUS of x86-64 with MAXSMP); larger numbers are ignored. */
+/* The most CPUs that Linux supports (NR_CPUS of x86-64 with MAXSMP); larger numbers are ignored. */
 #define CPUS_MAX 8192
 #define UNKNOWN UINT64_MAX
 
 struct packages {
-	uint64_t id[SOCKETS_MAX]; /* ascending */
+	uint64_t id[SOCKETS_MAX]; /* in ascending order */
 	unsigned int n;
 };
 
@@ -29,11 +29,11 @@ static int package_of(const char *sys_root, uint32_t cpu, uint64_t *ret)
 
 	(void)snprintf(path, sizeof(path), CPU_FOLDER "/cpu%u/topology/physical_package_id", cpu);
 	fd = fileio_open_at_root(sys_root, path);
-	/* "-1" where the firmware does not say */
+	/* the file has "-1", which is no uint64_t, if the firmware does not give the package */
 	return fd < 0 ? fd : fileio_pread_u64(fd, ret);
 }
 
-/* Parses the number in "cpu12". False: another folder. */
+/* Parses the number in the name of a folder such as "cpu12". False: the folder is for something else. */
 static bool cpu_number(const char *name, uint32_t *ret)
 {
 	uint64_t n;
@@ -77,7 +77,7 @@ static void add_package(struct packages *p, uint64_t id)
 	p->id[at] = id;
 }
 
-/* The unit of package ID: ID itself if all ids are valid units, else its index among them. */
+/* Returns the unit of package ID: the ID itself if all ids are valid units, else its index in the sorted ids. */
 static unsigned int unit_of(const struct packages *p, uint64_t id, bool are_units)
 {
 	unsigned int at = 0;
@@ -115,7 +115,7 @@ int topology_read(const char *sys_root, uint32_t ncpus, struct topology **ret)
 		if (id[i] != UNKNOWN)
 			t->cpu_socket[i] = (uint8_t)unit_of(&packages, id[i], are_units);
 		else if (packages.n)
-			continue; /* offline, or a hole in the numbers */
+			continue; /* the CPU is offline, or there is no CPU with this number */
 		t->socket_cpus[t->cpu_socket[i]]++;
 	}
 	*ret = t;
