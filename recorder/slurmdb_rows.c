@@ -78,10 +78,11 @@ void slurmdb_jobs_free(struct slurmdb_jobs *jobs)
 /* --- questions and connections -------------------------------------------------------------- */
 
 /*
- * slurm_persist_send_msg() writes the size of a question and then its text. With Nagle's algorithm the text waits for the
- * acknowledgement of the size, which slurmdbd's kernel delays by 40 ms. The answer comes in two parts, too, which only
- * slurmdbd could change; since Linux 6.15 this side can acknowledge the first part earlier. libslurm tells nobody the
- * socket; this process has no other one of TCP.
+ * Disables Nagle's algorithm. slurm_persist_send_msg() writes the size of a question and then its
+ * text. With Nagle the text waits for the acknowledgement of the size, which slurmdbd's kernel
+ * delays by 40 ms. slurmdbd sends its answer in two parts, too; since Linux 6.15 our kernel can be
+ * told to acknowledge the first part earlier. libslurm hides its socket, so this sets the options on
+ * all fds; the process has no other TCP socket.
  */
 static void rows_send_at_once(void)
 {

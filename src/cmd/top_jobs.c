@@ -37,16 +37,18 @@ struct top_jobs {
 	struct top_source source;
 	struct ctld_running *running;
 	struct slurmdb_jobs jobs;
-	uint64_t listed_ns, list_ns; /* 0: not yet; how often */
-	unsigned int whole;	     /* so many readings of all jobs come before those in turn */
-	size_t turn;		     /* the job whose turn is next */
+	uint64_t listed_ns; /* when the list of jobs was read; 0: not yet */
+	uint64_t list_ns;   /* LIST_OWN_NS or LIST_ALL_NS */
+	unsigned int whole; /* this many readings of all jobs come before sstat is read in turn */
+	size_t turn;	    /* index of the job whose sstat is read next */
 	struct record_names names;
 	struct top_rates *rates;
-	uint64_t window_ns, first_ns; /* of rates; the first reading of sstat, 0: none yet */
-	struct prometheus *prom; /* NULL: none */
+	uint64_t window_ns; /* for top_rates_create() */
+	uint64_t first_ns;  /* when sstat was first read; 0: not yet */
+	struct prometheus *prom; /* NULL: not used */
 	bool all_users;
-	bool by_prom;	       /* else by sstat */
-	char prom_why[160];    /* it was not opened */
+	bool by_prom;	       /* values come from Prometheus, not from sstat */
+	char prom_why[160];    /* why Prometheus cannot be used; empty: no reason */
 	char what[80];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * https.h - how we speak to any HTTPS server, a BMC, a provider of emission factors or a collector of traces: TLS 1.2 or
- * later, always verified; no redirect is followed, no proxy or credential taken from the
- * environment; answers are bounded; sockets are not inherited.
+ * https.h - HTTPS as all our clients use it, for BMCs, providers of emission factors and collectors
+ * of traces: TLS 1.2 or later, certificates always verified, no redirect followed, no proxy or
+ * credential taken from the environment, answers bounded, sockets not inherited.
  */
 #ifndef CEEMS_HTTPS_H
 #define CEEMS_HTTPS_H

@@ -81,10 +81,10 @@ struct sink_db {
 
 struct sink_ops {
 	const char *name;   /* "file", "kafka", "mariadb", "otlp", "sqlite" */
-	unsigned int kinds; /* STORE_MASK() of what it takes; it never sees others */
-	size_t max_batch;
-	size_t max_bytes; /* of keys and records in one batch; 0: 4 MiB. A larger one goes alone */
-	/* Checks the configuration and makes the client; needs no server to be there. */
+	unsigned int kinds; /* STORE_MASK() of each kind of record that the sink gets */
+	size_t max_batch;   /* most items in one call of deliver() */
+	size_t max_bytes;   /* most bytes of keys and records in one call; 0: 4 MiB. A larger record goes alone */
+	/* Checks the configuration and makes the client. Does not need a running server. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);
 	/*
 	 * Delivers N items within about TIMEOUT_NS and sets the RESULT of each; use sink_refuse() for

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink_kafka.c - records as messages of one topic, by librdkafka's idempotent producer: message key =
- * record key; headers "schema", "cluster" and, of a job's record, "final" and "origin". A message counts as delivered when its delivery
- * report says that all in-sync replicas have it.
+ * sink_kafka.c - sends each record as a Kafka message, with librdkafka's idempotent producer. The
+ * message key is the record key. The headers are "schema", "cluster" and, with a job's record,
+ * "final" and "origin". A record is acknowledged when the delivery report of its message says that
+ * all in-sync replicas have it.
  *
  * A call waits only for the first half of its messages. The broker works on the second half while the
  * caller prepares the next call; otherwise most of the time would be spent waiting for the network. When

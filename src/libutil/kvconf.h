@@ -51,11 +51,10 @@ int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
 		    struct errmsg *err);
 
 /*
- * Reads PATH over DATA (kvconf_defaults() first). -ENOENT when there is no file; -EPERM when
- * others may write it (trust_is_ours()). On -EINVAL
- * the error says "PATH:LINE: KEY: reason"; the first bad line ends the reading and DATA is
- * then half-written: throw it away. A key given twice is an error, as two values mean that
- * one of them is not in force.
+ * Reads PATH into DATA; call kvconf_defaults() first. Returns 0, -ENOENT (no file), -EPERM (others
+ * may write it, see trust_is_ours()) or -errno. -EINVAL: a line is bad; ERR says "PATH:LINE: KEY:
+ * reason". Reading stops there, so throw the half-written DATA away. A key given twice is bad too:
+ * one of its two values would be ignored.
  */
 int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
 		struct errmsg *err);

@@ -51,7 +51,7 @@ static int folder_of(const char *path, char *ret, struct errmsg *err)
 		return errmsg_errno(err, -ENAMETOOLONG, "%s", path);
 	slash = strrchr(ret, '/');
 	if (!slash)
-		return errmsg_set(err, -EINVAL, "%s: is no path", path);
+		return errmsg_set(err, -EINVAL, "%s: is not a path", path);
 	slash[slash == ret] = '\0';
 	return 0;
 }
