@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * profile_names.h - finds the functions of samples, for ceems-profile, while the files of their processes are there: a login
- * node may have other files under the same names. Code without a file, such as a JIT compiler's, has no name here.
+ * node may have other files under the same names. Code without a file is profile_jit.h's.
  */
 #ifndef CEEMS_PROFILE_NAMES_H
 #define CEEMS_PROFILE_NAMES_H

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/helpers/as_user.h"
+#include "src/helpers/profile_jit.h"
 #include "src/helpers/profile_maps.h"
 #include "src/helpers/profile_names.h"
 #include "src/helpers/profile_unwind.h"
@@ -35,6 +36,7 @@ struct profile_writer {
 	struct profile_maps *maps;
 	struct profile_names *names;
 	struct profile_unwind *unwind;
+	struct profile_jit *jit;
 	uint32_t kernel; /* mapping of its functions, or PROFILE_NONE */
 	uint32_t *symbol; /* location by the number of a kernel function; PROFILE_NONE: not told yet */
 	uint32_t nsymbols;
@@ -91,6 +93,12 @@ static void add_kernel(const struct profile_writer *w, const struct stacks_recor
 			s->location[s->depth++] = w->symbol[r->kernel[i]];
 }
 
+/* Memory without a file, in which a run-time compiler may put code. */
+static bool is_made(const struct profile_mapping *m)
+{
+	return !strncmp(m->path, "//anon", 6) || !strncmp(m->path, "[anon", 5) || !strncmp(m->path, "/memfd:", 7);
+}
+
 static int add_user(struct profile_writer *w, const struct stacks_record *r, struct stack *s)
 {
 	struct profile_line line = { 0 };
@@ -107,6 +115,8 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 		rc = profile_maps_find(w->maps, r->pid, address[i], &location.mapping, &location.address);
 		if (rc == 0)
 			rc = profile_names_find(w->names, r->pid, location.mapping, location.address, &line.function);
+		if (rc == 0 && is_made(&w->profile->mapping[location.mapping]))
+			rc = profile_jit_find(w->jit, r->pid, address[i], &line.function);
 		location.nlines = rc > 0;
 		if (rc >= 0)
 			rc = profile_add_location(w->profile, &location, &s->location[s->depth++]);
@@ -164,6 +174,9 @@ static int take_record(struct profile_writer *w, const struct wire_message *m)
 	case STACKS_LOST:
 		w->lost += m->record.lost;
 		return 0;
+	case STACKS_EXEC:
+		profile_jit_forget(w->jit, m->record.pid);
+		return profile_maps_learn(w->maps, &m->record);
 	default:
 		return profile_maps_learn(w->maps, &m->record);
 	}
@@ -336,12 +349,15 @@ int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wi
 		rc = profile_names_create(w.profile, &w.names);
 	if (rc == 0)
 		rc = profile_unwind_create(w.maps, w.names, &w.unwind);
+	if (rc == 0)
+		rc = profile_jit_create(w.profile, &w.jit);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "profile");
 	while (rc == 0)
 		rc = writer_next(&w, wire, err);
 	if (rc == -ENODATA)
 		rc = w.begin_ns ? write_file(&w, err) : 0;
+	profile_jit_destroy(w.jit);
 	profile_unwind_destroy(w.unwind);
 	profile_names_destroy(w.names);
 	profile_maps_destroy(w.maps);

@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "src/libprofile/symbols_internal.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/util.h"
 
 /* A hexadecimal number and one blank. */
 static const char *take_hex(const char *at, uint64_t *ret)
@@ -56,16 +59,29 @@ int perf_map_parse(char *text, size_t len, struct perf_map *ret)
 	return 0;
 }
 
-int perf_map_read(const char *path, struct perf_map *ret, struct errmsg *err)
+int perf_map_read(const char *root, const char *path, size_t least, size_t max, struct perf_map *ret, size_t *ret_size)
 {
-	char *text = NULL;
+	_cleanup_close_ int fd = elf_open_below(root, path);
+	char *text = NULL, name[32];
+	struct stat st;
 	size_t len;
-	int rc = fileio_read_alloc(path, PERF_MAP_MAX, &text, &len, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	rc = perf_map_parse(text, len, ret);
-	return rc < 0 ? errmsg_errno(err, rc, "%s", path) : 0;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid())
+		return -EPERM;
+	if ((size_t)st.st_size <= least)
+		return -EALREADY;
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	rc = fileio_read_alloc(name, max < PERF_MAP_MAX ? max : PERF_MAP_MAX, &text, &len, NULL);
+	if (rc == 0)
+		rc = perf_map_parse(text, len, ret);
+	if (rc == 0)
+		*ret_size = len;
+	return rc;
 }
 
 const struct symbol *perf_map_find(const struct perf_map *m, uint64_t address)

@@ -40,7 +40,7 @@ static int open_regular(int at, const char *path, uint64_t resolve)
 	return -EINVAL;
 }
 
-static int open_below(const char *root, const char *path)
+int elf_open_below(const char *root, const char *path)
 {
 	_cleanup_close_ int at = open(root && *root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -233,7 +233,7 @@ static int try_debug(struct symbols *s, const char *root, const char *path, cons
 {
 	char id[SYMBOLS_BUILD_ID_SIZE];
 	struct elf_object o;
-	int fd = open_below(root, path);
+	int fd = elf_open_below(root, path);
 
 	if (fd < 0)
 		return fd;
@@ -355,7 +355,7 @@ int symbols_open_fd(int fd, const char *root, const char *path, const char *buil
 int symbols_open(const char *root, const char *path, const char *build_id, struct symbols **ret, struct errmsg *err)
 {
 	struct elf_object file;
-	int fd = open_below(root, path);
+	int fd = elf_open_below(root, path);
 	int rc = fd < 0 ? fd : object_open(fd, &file);
 
 	if (rc == 0)

@@ -38,6 +38,8 @@ struct symbols {
 	bool cfi_tried;
 };
 
+/* A regular file; no link leaves ROOT. fd or -errno. */
+int elf_open_below(const char *root, const char *path);
 /* The section of that type, or with that name; its data is NULL if it has none in the file. */
 Elf_Scn *elf_find_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *ret);
 

@@ -61,7 +61,7 @@ cat >"$e2e_work/all" <<-EOT
 		c-threads) $e2e_work/\$1 $((seconds / 4 + 1)) 75 4 ;;
 		c-short) for ((i = 0; i < $seconds * 50; i++)); do $e2e_work/\$1 0.02 75; done |
 			awk '{ sum += \$1 } END { printf "%.4f\n", sum / NR }' ;;
-		openmp) OMP_NUM_THREADS=2 $e2e_work/\$1 $((seconds / 2 + 1)) 75 ;;
+		openmp) OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 $e2e_work/\$1 $((seconds / 2 + 1)) 75 ;;
 		python) $e2e_work/\$1 $e2e_work/work.py $seconds ;;
 		*) $e2e_work/\$1 $seconds 75 ;;
 		esac >\$1

@@ -275,7 +275,7 @@ static void test_perf_map(void)
 				   "8000 10 \n"
 				   "8000 10 half";
 	struct perf_map m;
-	struct errmsg err = { 0 };
+	size_t size = 0;
 
 	is_int(perf_map_parse(strdup(text), strlen(text), &m), 0, "a map");
 	is_u64(m.table.n, 2, "two places");
@@ -288,10 +288,17 @@ static void test_perf_map(void)
 	ok(!perf_map_find(&m, 0), "has nothing");
 	perf_map_fini(&m);
 	(void)scratch_write(scratch_path(dir, "perf-1.map"), text, sizeof(text) - 1);
-	is_int(perf_map_read(scratch_path(dir, "perf-1.map"), &m, &err), 0, "a file");
+	is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), 0, PERF_MAP_MAX, &m, &size), 0, "a file");
 	is_u64(m.table.n, 2, "has the same places");
+	is_u64(size, sizeof(text) - 1, "  and its size");
 	perf_map_fini(&m);
-	is_int(perf_map_read(scratch_path(dir, "none"), &m, &err), -ENOENT, "no file");
+	is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), size, PERF_MAP_MAX, &m, &size), -EALREADY, "it has not grown");
+	is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), 0, 8, &m, &size), -EFBIG, "it is too large");
+	if (geteuid() == 0 && chown(scratch_path(dir, "perf-1.map"), 65534, 65534) == 0)
+		is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), 0, PERF_MAP_MAX, &m, &size), -EPERM, "it is another user's");
+	else
+		skip(1, "only root can give a file away");
+	is_int(perf_map_read("", scratch_path(dir, "none"), 0, PERF_MAP_MAX, &m, &size), -ENOENT, "no file");
 }
 
 static void test_demangle(void)
