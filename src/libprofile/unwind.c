@@ -63,7 +63,7 @@ static void set_reg(struct unwind_frame *f, uint8_t reg, uint64_t value)
 	f->known |= UINT64_C(1) << reg;
 }
 
-static enum step load(const struct unwind_sample *s, uint64_t address, uint64_t *ret)
+static enum step load_word(const struct unwind_sample *s, uint64_t address, uint64_t *ret)
 {
 	const uint64_t base = s->reg[s->machine->place[s->machine->sp]];
 	const uint64_t at = address - base;
@@ -86,7 +86,7 @@ static enum step find_cfa(const struct unwind_sample *s, const struct unwind_fra
 		return STEP_FAILED;
 	at = f->reg[row->reg] + (uint64_t)(int64_t)row->offset;
 	if (row->cfa == UNWIND_CFA_MEMORY) {
-		step = load(s, at, &at);
+		step = load_word(s, at, &at);
 		at += (uint64_t)(int64_t)row->more;
 	} else if (row->cfa == UNWIND_CFA_PLT && (f->reg[s->machine->pc] & 15) >= (uint64_t)row->more) {
 		at += 8;
@@ -106,9 +106,9 @@ static enum step find_saved(const struct unwind_sample *s, const struct unwind_f
 		*ret = f->reg[reg];
 		return is_known(f, reg) ? STEP_CALLER : STEP_FAILED;
 	case UNWIND_AT_CFA:
-		return load(s, cfa + offset, ret);
+		return load_word(s, cfa + offset, ret);
 	case UNWIND_AT_REGISTER:
-		return is_known(f, rule->reg) ? load(s, f->reg[rule->reg] + offset, ret) : STEP_FAILED;
+		return is_known(f, rule->reg) ? load_word(s, f->reg[rule->reg] + offset, ret) : STEP_FAILED;
 	case UNWIND_CFA_PLUS:
 		*ret = cfa + offset;
 		return STEP_CALLER;
@@ -165,9 +165,9 @@ static enum step step_by_pointer(const struct unwind_sample *s, struct unwind_fr
 		return STEP_WHOLE;
 	if (at < f->reg[m->sp])
 		return STEP_FAILED;
-	step = load(s, at, &fp);
+	step = load_word(s, at, &fp);
 	if (step == STEP_CALLER)
-		step = load(s, at + sizeof(fp), &pc);
+		step = load_word(s, at + sizeof(fp), &pc);
 	if (step != STEP_CALLER)
 		return step;
 	set_reg(&caller, m->fp, fp);
@@ -200,7 +200,7 @@ static int follow_chain(const struct unwind_sample *s, uint64_t pc, uint64_t *re
 	return rc < 0 && rc != -ENOENT ? rc : 0;
 }
 
-static void begin(const struct unwind_sample *s, struct unwind_frame *f)
+static void begin_walk(const struct unwind_sample *s, struct unwind_frame *f)
 {
 	const struct unwind_machine *m = s->machine;
 	uint8_t i;
@@ -220,7 +220,7 @@ int unwind_walk(const struct unwind_sample *s, uint64_t *ret, size_t max, size_t
 	size_t n = 0;
 	int rc = 0;
 
-	begin(s, &f);
+	begin_walk(s, &f);
 	while (step == STEP_CALLER && n < max) {
 		const uint64_t pc = f.reg[m->pc];
 
