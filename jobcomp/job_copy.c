@@ -3,6 +3,7 @@
 
 #include "jobcomp/job_copy.h"
 #include "recorder/slurm_names.h"
+#include "src/libcore/trace_context.h"
 
 static uint64_t seconds(time_t t)
 {
@@ -46,6 +47,26 @@ static void copy_array_tasks(const struct job_record *job, struct job_facts *ret
 		job_facts_add_text(ret, FACT_ARRAY_TASKS, text);
 	else
 		job_facts_leave_out(ret, FACT_ARRAY_TASKS);
+}
+
+#define SPANK_VARIABLES_MAX 64 /* of a job; a user may set any number */
+
+/* spank_ceems.so had it put there at submission. Users can do the same, so it is checked. */
+static void copy_trace_parent(const struct job_record *job, struct job_facts *ret)
+{
+	static const char name[] = "CEEMS_TRACEPARENT=";
+	char text[TRACE_PARENT_LEN + 1] = "";
+	struct trace_context c;
+	uint32_t i;
+
+	for (i = 0; i < job->spank_job_env_size && i < SPANK_VARIABLES_MAX; i++) {
+		const char *variable = job->spank_job_env[i];
+
+		if (!xstrncmp(variable, name, sizeof(name) - 1) &&
+		    trace_context_parse(variable + sizeof(name) - 1, /* may_begin= */ true, &c))
+			trace_context_format(&c, text);
+	}
+	job_facts_add_text(ret, FACT_TRACE_PARENT, text);
 }
 
 void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_facts *ret)
@@ -110,6 +131,7 @@ void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_f
 	job_facts_add_text(ret, FACT_TRES_ALLOC, job->tres_fmt_alloc_str);
 	slurm_names_sluid(ret->db_index, sluid);
 	job_facts_add_text(ret, FACT_SLUID, sluid);
+	copy_trace_parent(job, ret);
 	copy_array_tasks(job, ret);
 }
 

@@ -24,6 +24,7 @@ unsigned int plugin_version = SLURM_VERSION_NUMBER;
 #include "spank/spank_local.h"
 #include "spank/spank_options.h"
 #include "spank/spank_remote.h"
+#include "spank/spank_trace.h"
 #include "src/libutil/slurm_releases.h"
 #include "src/libutil/util.h"
 
@@ -71,8 +72,12 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 
 int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 {
-	if (is_remote())
+	if (is_remote()) {
+		spank_trace_step(sp);
 		spank_remote_begin(sp, argc, argv);
+	} else if (spank_context() == S_CTX_LOCAL || spank_context() == S_CTX_ALLOCATOR) {
+		spank_trace_submit(sp);
+	}
 	return ESPANK_SUCCESS;
 }
 

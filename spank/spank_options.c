@@ -74,6 +74,15 @@ static int option_trace(int val, const char *arg, int remote)
 	return 0;
 }
 
+static int option_trace_context(int val, const char *arg, int remote)
+{
+	(void)val;
+	(void)arg;
+	(void)remote;
+	request.is_trace_context = true;
+	return 0;
+}
+
 static int option_profile(int val, const char *arg, int remote)
 {
 	struct errmsg err = { 0 };
@@ -104,6 +113,11 @@ static struct spank_option options[] = {
 			   "per step and node (10ms to 1h, default 1s)",
 	  .has_arg = 2,
 	  .cb = option_trace },
+	{ .name = (char *)"ceems-trace-context",
+	  .usage = (char *)"give the job's tasks a TRACEPARENT, so that spans of instrumented programs are in the job's "
+			   "trace",
+	  .has_arg = 0,
+	  .cb = option_trace_context },
 	{ .name = (char *)"ceems-profile",
 	  .arginfo = (char *)"HZ,STACKS",
 	  .usage = (char *)"write a file of what the step's tasks execute, sampled 1 to 999 times per second of CPU "

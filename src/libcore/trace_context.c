@@ -27,7 +27,7 @@ static bool parse_hex(const char *text, uint8_t *ret, size_t n, bool may_be_zero
 	return any || may_be_zero;
 }
 
-bool trace_context_parse(const char *text, struct trace_context *ret)
+bool trace_context_parse(const char *text, bool may_begin, struct trace_context *ret)
 {
 	struct trace_context c;
 	uint8_t version;
@@ -39,7 +39,7 @@ bool trace_context_parse(const char *text, struct trace_context *ret)
 	if (len < TRACE_PARENT_LEN || text[2] != '-' || text[35] != '-' || text[52] != '-' ||
 	    !parse_hex(text, &version, 1, /* may_be_zero= */ true) ||
 	    !parse_hex(text + 3, c.trace, sizeof(c.trace), /* may_be_zero= */ false) ||
-	    !parse_hex(text + 36, c.span, sizeof(c.span), /* may_be_zero= */ false) ||
+	    !parse_hex(text + 36, c.span, sizeof(c.span), may_begin) ||
 	    !parse_hex(text + 53, &c.flags, 1, /* may_be_zero= */ true))
 		return false;
 	/* a later version may have more behind a dash; 255 is not a version */

@@ -29,8 +29,11 @@ struct trace_context {
 	uint8_t flags; /* TRACE_SAMPLED or 0: W3C has no other in version 00 */
 };
 
-/* Reads TEXT, which may be NULL. False: not valid by W3C; it is then to be ignored. */
-bool trace_context_parse(const char *text, struct trace_context *ret);
+/*
+ * Reads TEXT, which may be NULL. False: not valid by W3C; it is then to be ignored. MAY_BEGIN: it may have a span of
+ * zeros, which W3C has not. It says that the trace begins with the job.
+ */
+bool trace_context_parse(const char *text, bool may_begin, struct trace_context *ret);
 void trace_context_format(const struct trace_context *c, char buf[TRACE_PARENT_LEN + 1]);
 
 void trace_id_of_job(const char *key, size_t key_len, uint8_t ret[TRACE_ID_SIZE]);

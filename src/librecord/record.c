@@ -52,6 +52,7 @@ void record_destroy(struct record *r)
 	free(r->tres_req);
 	free(r->tres_alloc);
 	free(r->array_tasks);
+	free(r->trace_parent);
 	free(r->script);
 	record_steps_destroy(r->steps, r->nsteps);
 	free(r);

@@ -111,6 +111,7 @@ struct record {
 	char *nodes, *work_dir, *reservation, *submit_host, *comment;
 	char *tres_req, *tres_alloc;
 	char *array_tasks;    /* "0-9,12": the tasks of an array that was cancelled while all of it was pending */
+	char *trace_parent;   /* TRACEPARENT that the job came with; a span of zeros: the trace begins with the job */
 	char *script;	      /* RecordScript */
 	char origin[16];      /* RECORD_HISTORY; empty: the recorder made it when the job ended */
 	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: unknown */

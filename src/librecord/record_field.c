@@ -179,6 +179,7 @@ const struct record_field record_job_fields[] = {
 	JOB("priority", MAYBE, priority, SQL("priority")),
 	JOB("tres_req", TEXT, tres_req, SQL("tres_req")),
 	JOB("tres_alloc", TEXT, tres_alloc, SQL("tres_alloc")),
+	JOB("trace_parent", TEXT, trace_parent, .flags = FIELD_IN_PART),
 	JOB("script", TEXT, script, AT_END, SQL("script")),
 	JOB("origin", CHARS, origin, AT_END),
 	MADE("@queue_wait", job_queue_wait),

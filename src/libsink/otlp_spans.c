@@ -41,7 +41,8 @@ struct otlp_spans {
 struct trace {
 	struct otlp_spans *o;
 	const struct record *record;
-	uint8_t id[TRACE_ID_SIZE], job[TRACE_SPAN_SIZE];
+	struct trace_context parent; /* a span of zeros: none */
+	uint8_t job[TRACE_SPAN_SIZE];
 	const char *key;
 	size_t key_len;
 	Otlp__Span **span;
@@ -303,7 +304,7 @@ static Otlp__Span *add_span(struct trace *t, const char *name, const uint8_t *id
 	if (!s)
 		return NULL;
 	otlp__span__init(s);
-	s->trace_id = keep_id(t->o, t->id, sizeof(t->id));
+	s->trace_id = keep_id(t->o, t->parent.trace, sizeof(t->parent.trace));
 	s->span_id = keep_id(t->o, id, TRACE_SPAN_SIZE);
 	if (parent)
 		s->parent_span_id = keep_id(t->o, parent, TRACE_SPAN_SIZE);
@@ -311,7 +312,7 @@ static Otlp__Span *add_span(struct trace *t, const char *name, const uint8_t *id
 	s->kind = KIND_INTERNAL;
 	s->start_time_unix_nano = start * NSEC_PER_SEC;
 	s->end_time_unix_nano = (end > start ? end : start) * NSEC_PER_SEC;
-	s->flags = TRACE_SAMPLED;
+	s->flags = t->parent.flags;
 	t->span[t->n++] = s;
 	return s;
 }
@@ -333,10 +334,12 @@ static void give_attributes(Otlp__Span *s, struct attributes *a, const char *sta
 static void add_job(struct trace *t)
 {
 	const struct record *r = t->record;
+	static const uint8_t none[TRACE_SPAN_SIZE];
 	uint64_t submit = r->submit ? r->submit : r->start;
 	struct attributes a = { .o = t->o };
 	uint8_t queue[TRACE_SPAN_SIZE];
-	Otlp__Span *s = add_span(t, "job", t->job, NULL, submit, r->end);
+	bool has_parent = memcmp(t->parent.span, none, sizeof(none)) != 0;
+	Otlp__Span *s = add_span(t, "job", t->job, has_parent ? t->parent.span : NULL, submit, r->end);
 
 	if (!s)
 		return;
@@ -458,7 +461,11 @@ static int add_record(struct otlp_spans *o, const struct record *r, const char *
 	t.span = keep(o, (r->nsteps + 2) * sizeof(Otlp__Span *));
 	if (!t.span || grow_list(o) < 0)
 		return -ENOMEM;
-	trace_id_of_job(key, t.key_len, t.id);
+	/* the record has what slurmctld had from the user */
+	if (!trace_context_parse(r->trace_parent, /* may_begin= */ true, &t.parent)) {
+		t.parent = (struct trace_context){ .flags = TRACE_SAMPLED };
+		trace_id_of_job(key, t.key_len, t.parent.trace);
+	}
 	trace_span_of_job(key, t.key_len, "job", t.job);
 	if (!is_part)
 		add_job(&t);

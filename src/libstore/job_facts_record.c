@@ -27,6 +27,7 @@ static const size_t fact_texts[FACT_TEXT_N] = { /* offset in struct record of ea
 	[FACT_TRES_REQ] = offsetof(struct record, tres_req),
 	[FACT_TRES_ALLOC] = offsetof(struct record, tres_alloc),
 	[FACT_SLUID] = offsetof(struct record, sluid),
+	[FACT_TRACE_PARENT] = offsetof(struct record, trace_parent),
 	[FACT_ARRAY_TASKS] = offsetof(struct record, array_tasks),
 };
 

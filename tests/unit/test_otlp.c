@@ -146,6 +146,41 @@ static void test_spans(void)
 	otlp__request__free_unpacked(r, NULL);
 }
 
+/* A job that came with a trace, or with the option that begins one. */
+static void test_parent(void)
+{
+	static const char with[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+	static const char begins[] = "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01";
+	struct record *r = otlp_record(7, 1);
+	struct trace_context c;
+	const Otlp__Span *s;
+	Otlp__Request *request;
+
+	ok(trace_context_parse(with, /* may_begin= */ false, &c), "a trace");
+	r->trace_parent = strdup(with);
+	request = request_of(r, false);
+	s = spans_of(request)->spans[0];
+	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)), "  the job is in it");
+	ok(is_id(&s->parent_span_id, c.span, sizeof(c.span)), "  below its span");
+	is_u64(s->flags, 0, "  with its flags");
+	s = spans_of(request)->spans[2];
+	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)), "  so is the step");
+	ok(is_id(&s->parent_span_id, spans_of(request)->spans[0]->span_id.data, TRACE_SPAN_SIZE), "  below the job");
+	otlp__request__free_unpacked(request, NULL);
+
+	r = otlp_record(7, 1);
+	r->trace_parent = strdup(begins);
+	request = request_of(r, false);
+	s = spans_of(request)->spans[0];
+	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)) && !s->parent_span_id.len, "one that begins with the job");
+	otlp__request__free_unpacked(request, NULL);
+	r = otlp_record(7, 1);
+	r->trace_parent = strdup("junk");
+	request = request_of(r, false);
+	ok(!is_id(&spans_of(request)->spans[0]->trace_id, c.trace, sizeof(c.trace)), "one that is not valid is as none");
+	otlp__request__free_unpacked(request, NULL);
+}
+
 /* Jobs that never ran, steps that never began, texts that are not UTF-8. */
 static void test_odd(void)
 {
@@ -184,6 +219,7 @@ static void test_parts(void)
 	void *data;
 	bool same = true;
 
+	r->trace_parent = strdup("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 	ok(record_to_parts(r, 6000, &part, &n, &err) == 0 && n > 2, "a record in %zu parts", n);
 	record_destroy(r);
 	for (i = 0; i < n; i++) {
@@ -340,6 +376,7 @@ static void test_headers(void)
 int main(void)
 {
 	test_spans();
+	test_parent();
 	test_odd();
 	test_parts();
 	test_bad();

@@ -129,6 +129,7 @@ static struct record *full(void)
 	r->tres_req = strdup("cpu=4");
 	r->tres_alloc = strdup("cpu=4,energy=99,node=2");
 	r->array_tasks = strdup("0-9,12");
+	r->trace_parent = strdup("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 	r->script = strdup("#!/bin/sh\nexit \"$?\"\n");
 	(void)snprintf(r->origin, sizeof(r->origin), "%s", RECORD_HISTORY);
 	r->submit = 1700000000;

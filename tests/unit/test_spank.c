@@ -28,12 +28,14 @@
 static struct {
 	long api;
 	enum spank_context context;
-	struct spank_option option[4];
+	struct spank_option option[5];
 	unsigned int noptions;
 	bool may_register;
 	pid_t pid; /* 0: no task */
 	uint32_t tasks;
 	char error[1024], said[8192];
+	char job_variable[128];	   /* CEEMS_TRACEPARENT of the job; empty: none */
+	char task_variable[4][300]; /* "NAME=value" of the step */
 } fake;
 
 static void append(char *to, size_t size, const char *fmt, va_list ap)
@@ -58,7 +60,7 @@ FAKE spank_context_t spank_context(void)
 FAKE spank_err_t spank_option_register(spank_t sp, struct spank_option *opt)
 {
 	(void)sp;
-	if (!fake.may_register || fake.noptions == 4)
+	if (!fake.may_register || fake.noptions == 5)
 		return ESPANK_BAD_ARG;
 	fake.option[fake.noptions++] = *opt;
 	return ESPANK_SUCCESS;
@@ -109,6 +111,65 @@ FAKE void slurm_spank_log(const char *fmt, ...)
 	va_start(ap, fmt);
 	append(fake.said, sizeof(fake.said), fmt, ap);
 	va_end(ap);
+}
+
+FAKE spank_err_t spank_job_control_setenv(spank_t sp, const char *name, const char *value, int overwrite)
+{
+	(void)sp;
+	if (strcmp(name, "CEEMS_TRACEPARENT") != 0 || !overwrite)
+		return ESPANK_BAD_ARG;
+	(void)snprintf(fake.job_variable, sizeof(fake.job_variable), "%s", value);
+	return ESPANK_SUCCESS;
+}
+
+FAKE spank_err_t spank_job_control_unsetenv(spank_t sp, const char *name)
+{
+	(void)sp;
+	(void)name;
+	fake.job_variable[0] = '\0';
+	return ESPANK_SUCCESS;
+}
+
+/* Of the step; NULL: there is none. */
+static const char *task_variable(const char *name)
+{
+	size_t len = strlen(name);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		if (!strncmp(fake.task_variable[i], name, len) && fake.task_variable[i][len] == '=')
+			return fake.task_variable[i] + len + 1;
+	return NULL;
+}
+
+static void set_task_variable(const char *name, const char *value)
+{
+	char *old = (char *)(uintptr_t)task_variable(name);
+	unsigned int i = 0;
+
+	while (!old && i < 3 && *fake.task_variable[i])
+		i++;
+	if (old)
+		i = (unsigned int)((size_t)(old - fake.task_variable[0]) / sizeof(fake.task_variable[0]));
+	(void)snprintf(fake.task_variable[i], sizeof(fake.task_variable[i]), "%s=%s", name, value);
+}
+
+FAKE spank_err_t spank_getenv(spank_t sp, const char *name, char *buf, int len)
+{
+	const char *value = task_variable(name);
+
+	(void)sp;
+	if (!value)
+		return ESPANK_ENV_NOEXIST;
+	return snprintf(buf, (size_t)len, "%s", value) >= len ? ESPANK_NOSPACE : ESPANK_SUCCESS;
+}
+
+FAKE spank_err_t spank_setenv(spank_t sp, const char *name, const char *value, int overwrite)
+{
+	(void)sp;
+	(void)overwrite;
+	set_task_variable(name, value);
+	return ESPANK_SUCCESS;
 }
 
 /* --- the plugin ----------------------------------------------------------------------------- */
@@ -216,7 +277,7 @@ static void test_options(void)
 	ok(strstr(fake.error, "--ceems-perf") != NULL, "and the log says so");
 	fake.may_register = true;
 	is_int(hook(so, "slurm_spank_init"), 0, "init in srun");
-	is_u64(fake.noptions, 4, "four options");
+	is_u64(fake.noptions, 5, "five options");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		fake.error[0] = '\0';
 		is_int(option("ceems-perf", t[i].arg, 0), t[i].rc,
@@ -441,6 +502,104 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 	(void)unlink(dir);
 }
 
+/* --- traces ---------------------------------------------------------------------------------- */
+
+#define T "0af7651916cd43dd8448eb211c80319c"
+#define PARENT "00-" T "-b7ad6b7169203331-01"
+#define BEGINS "-0000000000000000-01"
+
+/* A submission with PARENT (NULL: none) as TRACEPARENT; what the job carries is in fake.job_variable. */
+static void submit(enum spank_context context, const char *parent, bool is_asked)
+{
+	void *so = load(context);
+
+	if (parent)
+		(void)setenv("TRACEPARENT", parent, 1);
+	else
+		(void)unsetenv("TRACEPARENT");
+	(void)strcpy(fake.job_variable, "stale");
+	(void)hook(so, "slurm_spank_init");
+	if (is_asked)
+		(void)option("ceems-trace-context", NULL, 0);
+	is_int(hook(so, "slurm_spank_init_post_opt"), 0, "init_post_opt at submission");
+	(void)dlclose(so);
+}
+
+static void test_trace_submit(void)
+{
+	static const char *const bad[] = { "", "$(reboot)", "00-" T "-b7ad6b7169203331-01-x", "\x1b]0;x\a" };
+	char first[64];
+	size_t i;
+
+	(void)unsetenv("SLURM_JOB_ID");
+	(void)setenv("SLURM_SPANK_CEEMS_TRACEPARENT", "of another job", 1);
+	submit(S_CTX_ALLOCATOR, NULL, /* is_asked= */ false);
+	is_str(fake.job_variable, "", "sbatch without a trace: the job has none");
+	ok(!getenv("SLURM_SPANK_CEEMS_TRACEPARENT"), "  not even that of the job it was called in");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		submit(S_CTX_ALLOCATOR, bad[i], /* is_asked= */ false);
+		is_str(fake.job_variable, "", "one that is not valid is ignored");
+		is_str(fake.error, "ceems: TRACEPARENT is not valid and is ignored", "  with one line, without its text");
+	}
+	submit(S_CTX_LOCAL, PARENT, /* is_asked= */ false);
+	is_str(fake.job_variable, PARENT, "srun with one: the job has it");
+	is_str(getenv("SLURM_SPANK_CEEMS_TRACEPARENT"), PARENT, "  and its tasks");
+	is_str(getenv("TRACEPARENT"), PARENT, "  the user's is as it was");
+	submit(S_CTX_ALLOCATOR, PARENT, /* is_asked= */ true);
+	is_str(fake.job_variable, PARENT, "the option does not replace it");
+	submit(S_CTX_ALLOCATOR, NULL, /* is_asked= */ true);
+	ok(strlen(fake.job_variable) == 55 && !strcmp(fake.job_variable + 35, BEGINS), "without one, a trace begins: %s",
+	   fake.job_variable);
+	(void)strcpy(first, fake.job_variable);
+	submit(S_CTX_ALLOCATOR, "bad", /* is_asked= */ true);
+	ok(strcmp(fake.job_variable, first) != 0 && !strcmp(fake.job_variable + 35, BEGINS), "each has its own");
+
+	(void)setenv("SLURM_JOB_ID", "5", 1);
+	submit(S_CTX_LOCAL, PARENT, /* is_asked= */ true);
+	is_str(fake.job_variable, "stale", "srun in a job submits none");
+	is_str(fake.error, "", "  whose trace goes on");
+	(void)unsetenv("SLURM_SPANK_CEEMS_TRACEPARENT");
+	submit(S_CTX_LOCAL, PARENT, /* is_asked= */ true);
+	ok(strstr(fake.error, "this job has no trace") != NULL, "or cannot begin: %s", fake.error);
+	(void)unsetenv("SLURM_JOB_ID");
+	(void)unsetenv("TRACEPARENT");
+}
+
+/* CARRIED and OWN, of NULL: none, are the step's variables. What it has then. */
+static const char *trace_step(const char *carried, const char *own)
+{
+	static char now[64];
+	void *so = load(S_CTX_REMOTE);
+
+	set_task_variable("SLURM_CLUSTER_NAME", "c1");
+	if (carried)
+		set_task_variable("SLURM_SPANK_CEEMS_TRACEPARENT", carried);
+	if (own)
+		set_task_variable("TRACEPARENT", own);
+	write_conf("");
+	(void)hook(so, "slurm_spank_init");
+	(void)hook(so, "slurm_spank_init_post_opt");
+	(void)hook(so, "slurm_spank_exit");
+	(void)snprintf(now, sizeof(now), "%s", task_variable("TRACEPARENT") ? task_variable("TRACEPARENT") : "none");
+	(void)dlclose(so);
+	return now;
+}
+
+static void test_trace_step(void)
+{
+	/* the first 8 bytes of SHA-256("c1/7,0.7"), as doc/traces.md says */
+	static const char of_step[] = "00-" T "-3aab249e94442114-01";
+
+	is_str(trace_step(NULL, NULL), "none", "a job without a trace: its tasks have none");
+	is_str(trace_step(NULL, PARENT), PARENT, "  or what they had");
+	is_str(trace_step(PARENT, PARENT), of_step, "with one: below their step");
+	is_str(trace_step("00-" T BEGINS, NULL), of_step, "one that begins with the job, too");
+	is_str(trace_step(PARENT, "junk"), of_step, "in place of one that is not valid");
+	is_str(trace_step(PARENT, "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+	       "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "a trace that the script began goes on");
+	is_str(trace_step("junk", NULL), "none", "what is carried is read as strictly");
+}
+
 int main(void)
 {
 	const char *top = getenv("top_builddir");
@@ -460,6 +619,8 @@ int main(void)
 	test_with_ledger(NULL, "PerfDefault=hw\n", PERF_GROUP_HW | PERF_GROUP_SW);
 	test_with_ledger("sw", "PerfDefault=io\n", PERF_GROUP_SW);
 	test_contained();
+	test_trace_submit();
+	test_trace_step();
 	(void)unlink(conf + strlen("conf="));
 	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
 	(void)rmdir(dir);

@@ -79,7 +79,7 @@ static void test_parse(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		bool valid = trace_context_parse(rows[i].text, &c);
+		bool valid = trace_context_parse(rows[i].text, /* may_begin= */ false, &c);
 
 		ok(valid == (rows[i].back != NULL), "%s", rows[i].what);
 		if (!valid)
@@ -87,6 +87,8 @@ static void test_parse(void)
 		trace_context_format(&c, back);
 		is_str(back, rows[i].back, "  written");
 	}
+	ok(trace_context_parse("00-" T "-0000000000000000-01", /* may_begin= */ true, &c), "a trace that begins with the job");
+	ok(!trace_context_parse("00-00000000000000000000000000000000-" S "-01", /* may_begin= */ true, &c), "not one of zeros");
 }
 
 /* As doc/traces.md tells others to compute them, with sha256sum. */

@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Fifty jobs as traces: parents, times and energies are sacct's; and TRACEPARENT reaches the tasks, of whose step's span
+# the collector hears.
+# shellcheck disable=SC1091,SC2016,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather spank jobcomp
+# with opentelemetry-proto of PyPI, which contrib/check --all gets: OpenTelemetry's own messages decode
+python=${CEEMS_OTLP_PYTHON:-/usr/bin/python3}
+here=$e2e_top/tests/e2e
+decoder=$("$python" "$here/otlp_collector.py" decoder) || skip_all "python3 is not installed"
+encoding=protobuf
+[ "$decoder" != none ] || encoding=json
+cluster_up --fake-rapl --nodes 2 --cpus 8 --ceems-conf <(printf '%s\n' Sinks=file,otlp OtlpUrl=http://127.0.0.1:4318 \
+	"OtlpEncoding=$encoding" EnergySources=rapl IdleWatts=0)
+"$BUILD_DIR/src/cmd/ceems" store replay otlp --file /dev/null --conf "$CEEMS_CONF" 2>&1 | grep -q 'no sink' &&
+	skip_all "the sink otlp is not built"
+spans=$e2e_work/spans
+home=$DIR/home/user1
+
+inside "$python" "$here/otlp_collector.py" serve 127.0.0.1:4318 "$spans" &
+collector=$!
+wait_for 30 test -e "$spans.port"
+ok $? "a collector is there, which decodes $encoding ($decoder)"
+
+# sha N TEXT: the first N bytes of its hash
+sha() {
+	printf %s "$2" | sha256sum | cut -c "1-$((2 * $1))"
+}
+
+trace=0af7651916cd43dd8448eb211c80319c
+parent=00-$trace-b7ad6b7169203331-01
+cd "$home" || bail "user1 has no folder"
+tell='echo "$TRACEPARENT $TRACESTATE" >%s; srun -n1 /bin/sh -c "echo \$TRACEPARENT" >%s.step'
+# tells NAME ARG...: a job of user1's that writes the TRACEPARENT of its batch step and of step 0
+tells() {
+	local name=$1
+	shift
+	# shellcheck disable=SC2059
+	as user1 env -u TRACEPARENT "${env[@]}" sbatch --parsable -o /dev/null -D "$home" "$@" \
+		--wrap "$(printf "$tell" "$home/$name" "$home/$name")" 2>"$e2e_work/$name.err"
+}
+
+ids=()
+env=(TRACEPARENT=$parent TRACESTATE=vendor=1)
+with=$(tells with)
+none=$(tells none --export=NONE)
+env=()
+asked=$(tells asked --ceems-trace-context)
+plain=$(tells plain)
+env=(TRACEPARENT='00-$(reboot)-b7ad6b7169203331-01')
+hostile=$(tells hostile)
+env=()
+array=$(submit user1 -o /dev/null --array=0-4 --ceems-trace-context --wrap 'srun sleep 1')
+failed=$(submit user2 -o /dev/null --wrap 'srun false; exit 3')
+held=$(submit user2 -o /dev/null -H --wrap true)
+inside scancel "$held"
+as user1 env "TRACEPARENT=$parent" srun -n1 sh -c 'echo "$SLURM_JOB_ID $TRACEPARENT"' >"$home/srun"
+for i in $(seq 37); do
+	ids+=("$(submit "user$((i % 3 + 1))" -o /dev/null -n1 --wrap "srun sh -c 'i=0; while [ \$i -lt 20000 ]; do i=\$((i+1)); done'; srun true")")
+done
+ids+=("$with" "$none" "$asked" "$plain" "$hostile" "$failed" "$held" "$(cut -d ' ' -f 1 "$home/srun")")
+
+all_final() {
+	[ "$(jq -s 'map(select(.energy.final)) | map(.key) | unique | length' "$RECORD_FILE")" -ge 50 ]
+}
+wait_for 300 all_final
+ok $? "fifty jobs have final records"
+all_sent() {
+	[ "$(jq -s '[.[] | select(.name == "job" and .attributes["ceems.energy.final"]) | .span] | unique | length' "$spans")" -ge 50 ]
+}
+wait_for 60 all_sent
+ok $? "and traces"
+is "$(cat "$spans.bad" 2>/dev/null)" "" "each request is OTLP's"
+check() {
+	inside env SLURM_TIME_FORMAT=%s sacct -nPa -j "$(jq -r .jobid "$RECORD_FILE" | sort -u | paste -sd ,)" \
+		-o JobIDRaw,Submit,Start,End,ConsumedEnergyRaw >"$e2e_work/sacct"
+	"$python" "$here/otlp_collector.py" check "$spans" "$RECORD_FILE" "$e2e_work/sacct"
+}
+wait_for 60 check
+ok $? "parents, times and energies are those of sacct: $(echo "$out" | tail -n 1)"
+diag "$out"
+has "$out" " 0 with a name, " "no trace has the name of a user or account"
+is "$(jq -r "select(.name == \"job\" and .attributes[\"slurm.job.id\"] == $failed) | \"\(.error) \(.attributes[\"error.type\"]) \(.attributes[\"process.exit.code\"])\"" "$spans" | tail -n 1)" \
+	"true FAILED 3" "a job that failed"
+
+# --- TRACEPARENT -------------------------------------------------------------------------------------
+
+cluster_name=$(jq -r .cluster "$RECORD_FILE" | head -n 1)
+# span_of JOB STEP: as doc/traces.md has it
+span_of() {
+	sha 8 "$cluster_name/$1,0.$2"
+}
+is "$(cat with)" "00-$trace-$(span_of "$with" 4294967291)-01 vendor=1" "the batch script is below its step, TRACESTATE as it was"
+is "$(cat with.step)" "00-$trace-$(span_of "$with" 0)-01" "the tasks of a step below theirs"
+is "$(record_file "$with" | jq -r .trace_parent)" "$parent" "the record has the parent"
+is "$(jq -r "select(.name == \"job\" and .attributes[\"slurm.job.id\"] == $with) | \"\(.trace) \(.parent)\"" "$spans" | tail -n 1)" \
+	"$trace b7ad6b7169203331" "and so has the job's span"
+is "$(cut -d ' ' -f 2 srun)" "00-$trace-$(span_of "$(cut -d ' ' -f 1 srun)" 0)-01" "srun by itself"
+is "$(cat none.step)" "00-$trace-$(span_of "$none" 0)-01" "sbatch --export=NONE"
+begun=$(record_file "$asked" | jq -r .trace_parent)
+has "$begun" "-0000000000000000-01" "--ceems-trace-context begins a trace with the job"
+is "$(cat asked.step)" "${begun%-*-*}-$(span_of "$asked" 0)-01" "and the tasks are in it"
+is "$(cat plain) $(cat plain.step)" "  " "who does not ask gets none"
+has "$(cat "$e2e_work/hostile.err")" "TRACEPARENT is not valid and is ignored" "one that is not valid is ignored, and said"
+is "$(record_file "$hostile" | jq -r .trace_parent)" null "  the record has none"
+is "$(jq -r "select(.array_job_id == $array) | .trace_parent" "$RECORD_FILE" | sort -u | wc -l)" 1 "the tasks of an array are in one trace"
+
+# --- a collector that is away ------------------------------------------------------------------------
+
+echo "503 Retry-After: 1" >"$spans.status"
+last=$(submit user1 -o /dev/null --wrap true)
+has_trace() {
+	jq -c "select(.name == \"job\" and .attributes[\"slurm.job.id\"] == $last)" "$spans" | grep -q .
+}
+wait_for 120 has_trace
+ok $? "a collector that was busy gets the trace later"
+kill "$collector"
+wait "$collector" 2>/dev/null
+away=$(submit user1 -o /dev/null --wrap true)
+has_record() {
+	record_file "$away" >/dev/null
+}
+wait_for 120 has_record
+ok $? "one that is away does not hold up the other sinks"
+done_testing
