@@ -8,6 +8,7 @@
  * before: no job is of both, and a poor record never replaces a rich one.
  */
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -166,7 +167,20 @@ static int export_reached(void *arg, uint64_t at)
 
 /* --- the period ----------------------------------------------------------------------------------- */
 
-/* Sets *RET to when the recorder's store was made. */
+/* A corrupt store was set aside, so the one that is there was not the first. */
+static bool was_corrupt(const char *dir)
+{
+	char pattern[SETTINGS_PATH_MAX + 32];
+	glob_t found = { 0 };
+	bool is_found;
+
+	(void)snprintf(pattern, sizeof(pattern), "%s/" STORE_FILE ".corrupt-*", dir);
+	is_found = glob(pattern, 0, NULL, &found) == 0;
+	globfree(&found);
+	return is_found;
+}
+
+/* Sets *RET to when the recorder's store was made. -ENODATA: it is not known. */
 static int read_begun(const char *dir, uint64_t *ret, struct errmsg *err)
 {
 	struct store_view *view;
@@ -177,7 +191,7 @@ static int read_begun(const char *dir, uint64_t *ret, struct errmsg *err)
 		return rc == -ENOENT ? errmsg_set(err, rc, "%s: ceems-recorder has not run yet: start it first", dir) : rc;
 	rc = store_view_meta(view, STORE_META_BEGUN, ret, sizeof(*ret), &len, err);
 	store_view_close(view);
-	return rc < 0 ? rc : len == sizeof(*ret) ? 0 : -ENODATA;
+	return rc < 0 ? rc : len == sizeof(*ret) && !was_corrupt(dir) ? 0 : -ENODATA;
 }
 
 /* Sets the end of the period: where the recorder's jobs begin. */

@@ -56,6 +56,10 @@ if "$ceems" store status --conf "$dir/ceems.conf" 2>/dev/null | grep -q mariadb;
 else
 	skip "no sink mariadb"
 fi
+: >"$dir/store/store.db.corrupt-1"
+export_says --since 2026-01-31
+has "$out" "give --until" "a store that is not the recorder's first"
+rm "$dir/store/store.db.corrupt-1"
 sqlite3 "$dir/store/store.db" "DELETE FROM meta WHERE name = 'begun'"
 export_says --since 2026-01-31
 has "$out" "give --until" "a store that does not say when it was made"

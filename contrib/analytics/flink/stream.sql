@@ -11,6 +11,7 @@ CREATE TABLE job (
     'properties.group.id' = '${group}',
     'key.format' = 'raw',
     'value.format' = 'json',
+    'value.json.ignore-parse-errors' = 'true',
     'value.fields-include' = 'ALL'
 ) LIKE record (EXCLUDING OPTIONS);
 
