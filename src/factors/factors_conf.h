@@ -32,7 +32,7 @@ struct provider_conf {
 	char file[PATH_MAX]; /* a file with a token or password, or the site's own points */
 	enum emission_scope scope;
 };
-#define PROVIDER_KEYS_MAX 5 /* one for each member */
+#define PROVIDER_KEYS_MAX 5 /* one for each member of struct provider_conf */
 
 struct factors_conf {
 	char providers[256];	     /* names separated by commas, the preferred provider first */

@@ -15,8 +15,8 @@
 #define VALIDATE_MAX_MG_PER_KWH UINT64_C(2000000)
 #define VALIDATE_TIMES 10 /* a value is doubtful beyond this multiple of the last value */
 /*
- * Smaller values count as this one: a grid of water and wind may have 3 g/kWh now and 40 after
- * sunset.
+ * When values are compared, smaller ones count as this one: a grid of water and wind may have 3
+ * g/kWh now and 40 after sunset.
  */
 #define VALIDATE_FLOOR_MG_PER_KWH UINT64_C(10000)
 #define VALIDATE_CLOCK_SKEW_S 300

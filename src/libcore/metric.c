@@ -8,16 +8,16 @@
 #include "src/libutil/util.h"
 
 #define UJ_PER_JOULE UINT64_C(1000000)
-/* 2^64 ug are 18 million tonnes: the emissions of 40 TWh at 450 g/kWh. */
+/* TRES have micrograms: 2^64 ug are 18 million tonnes, the emissions of 40 TWh at 450 g/kWh. */
 #define NG_PER_UG UINT64_C(1000)
 /*
- * 2^64 ns are 584 years: the CPU time of 100,000 CPUs in two days. In us it takes 1,000 times as
- * long.
+ * TRES have microseconds, because ns would overflow: 2^64 ns are 584 years, the CPU time of 100,000
+ * CPUs in two days.
  */
 #define NS_PER_US UINT64_C(1000)
 /*
- * Why TRES count events in thousands: 2,400 CPUs reach 2^64 cycles in a month, and 15 nodes fetch
- * 2^64 bytes from memory in a month. In thousands, it takes 2 million CPUs.
+ * TRES have thousands of events, because single events would overflow: 2,400 CPUs reach 2^64 cycles
+ * in a month, and 15 nodes fetch 2^64 bytes from memory. In thousands, it takes 2 million CPUs.
  */
 #define EVENTS_PER_TRES UINT64_C(1000)
 #define BYTES_PER_KIB UINT64_C(1024)

@@ -20,8 +20,8 @@
 #define EMISSION_WORLD_MG_PER_KWH UINT64_C(475000)
 
 enum emission_kind {
-	EMISSION_AVERAGE,  /* of all power plants that run at that time */
-	EMISSION_MARGINAL, /* of the power plant that would supply one more kWh */
+	EMISSION_AVERAGE,  /* mean of all power plants that run at that time */
+	EMISSION_MARGINAL, /* of the plant that would supply one more kWh at that time */
 	EMISSION_STATIC,   /* yearly mean of a country */
 	EMISSION_DEFAULT,  /* world mean, because no country is configured */
 	EMISSION_KIND_N

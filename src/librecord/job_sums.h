@@ -38,7 +38,7 @@ struct job_memory {
 	bool is_of_task;
 	double share;
 };
-/* Finds peak and allocation of memory on one node of R. */
+/* Finds the largest memory peak of a node of R, and how much memory a node of R had. */
 void job_memory_find(const struct record *r, struct job_memory *m);
 
 #endif

@@ -89,7 +89,7 @@ int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status);
 enum helper_state {
 	HELPER_STARTING, /* runs, has not written anything yet */
 	HELPER_OK,
-	HELPER_LATE, /* runs, but silent: 1 s after a question, or half of deadline_ns */
+	HELPER_LATE, /* silent for 1 s after a question (is_asked), else for deadline_ns / 2 */
 	HELPER_DEAD, /* does not run */
 };
 const char *helper_state_name(enum helper_state s); /* "starting", "ok", "late" or "dead" */
