@@ -182,7 +182,7 @@ static int copy_texts(const struct slurmdb_names *names, const slurmdb_job_rec_t
 	rc |= slurmdb_copy_text(&r->comment, job->derived_es);
 	rc |= slurmdb_names_tres(names, job->tres_req_str, &r->tres_req);
 	rc |= slurmdb_names_tres(names, job->tres_alloc_str, &r->tres_alloc);
-	/* a task's text is what was pending when the task was split off */
+	/* not for a task: its text is what was pending when the task was split off */
 	if (r->array_job_id.known && !r->array_task_id.known && job->array_task_str &&
 	    *job->array_task_str) {
 		r->array_tasks = record_array_tasks(job->array_task_str);

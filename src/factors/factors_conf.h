@@ -38,7 +38,7 @@ struct factors_conf {
 	char providers[256];	     /* names separated by commas, the preferred provider first */
 	char series_file[PATH_MAX];  /* empty: EmissionSeriesFile */
 	uint64_t keep_ns; /* how long points are kept */
-	uint64_t timeout_ns;	     /* of one try */
+	uint64_t timeout_ns;	     /* longest wait for the answer to one try */
 	uint64_t tries;
 	uint64_t retry_wait_ns;	     /* before the second try; doubles with each try */
 	uint64_t retry_limit_ns;     /* for all tries of one zone, waits included */

@@ -11,7 +11,8 @@
 struct job_sums {
 	struct values f;
 	size_t started, running;
-	uint64_t first_start, elapsed_s, longest_s; /* seconds; longest_s is the longest part's */
+	/* first_start is seconds since the epoch; elapsed_s is the sum over parts */
+	uint64_t first_start, elapsed_s, longest_s;
 	/* used and allocated CPU time of the parts in which both are known */
 	double cpu_ns, cpu_held_ns;
 	size_t cpu_n, energy_n, co2e_n;

@@ -48,7 +48,7 @@ struct feed {
 	uint64_t size;
 	uint64_t chunk;
 	unsigned int nchunks;
-	/* used by the worker only: chunks, from the lowest on, that have pages */
+	/* used by the worker only: how many chunks, from the lowest on, have pages */
 	unsigned int warm;
 	/*
 	 * The chunk of each position: byte N ever pushed is in chunk where[N / chunk % nchunks].
