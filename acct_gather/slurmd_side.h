@@ -10,8 +10,8 @@
 
 /*
  * Starts the sampler in this process, at the first call; later calls try again if the ledger was busy. To be called
- * when Slurm asks for energy, not when it loads the plugin: some versions of slurmd fork after that to become a
- * daemon, and a thread does not survive a fork.
+ * when Slurm asks for energy, not when it loads the plugin. Some versions of slurmd fork after loading it, to become
+ * a daemon, and a thread does not survive a fork.
  */
 void slurmd_side_start(void);
 void slurmd_side_stop(void);

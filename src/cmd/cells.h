@@ -22,8 +22,8 @@ enum cells_format {
 #define CELLS_SHOWN_MAX 64
 
 struct cells_column {
-	const char *title; /* for people */
-	const char *key;   /* for programs */
+	const char *title; /* of CELLS_TABLE */
+	const char *key;   /* name of the column in the other formats */
 	size_t width;	   /* most characters of a text, 1 to CELLS_WIDTH_MAX */
 	bool is_fixed;	   /* the column is WIDTH wide even if all texts are shorter */
 	bool is_left;	   /* texts are at the left of the column */

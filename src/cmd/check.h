@@ -16,7 +16,7 @@
 
 enum check_level {
 	CHECK_OK,
-	CHECK_NOTE, /* neither good nor bad */
+	CHECK_NOTE, /* a fact that is neither good nor bad */
 	CHECK_WARN,
 	CHECK_ERROR,
 };
@@ -84,7 +84,7 @@ void check_sources(struct check *c); /* check_sources.c: EnergySources and all s
 /* check_gpus.c: each MIG instance of gres.conf. KNOWN: sizes from NVML, or NULL. */
 void check_gpus(struct check *c, const struct gpu_slices *known);
 void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
-void check_events(struct check *c); /* check_events.c: PerfDefault's */
+void check_events(struct check *c); /* check_events.c: the events of PerfDefault */
 void check_factors(struct check *c); /* check_factors.c: emission factors, their series, and the contract's
 					factor */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
@@ -105,7 +105,7 @@ bool check_find_plugin(const char *dirs, const char *file, char *path, size_t si
  * where it belongs.
  */
 void check_profile(struct check *c, const struct slurmconf *conf, const char *path);
-void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c */
+void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c: plugstack.conf */
 
 void check_mail(struct check *c); /* check_mail.c; call it after check_slurm() */
 void check_textfile(struct check *c); /* check_textfile.c; call it after check_slurm(), which finds slurmd's user */

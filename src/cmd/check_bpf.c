@@ -42,8 +42,8 @@ static void check_group(struct check *c, const struct probes *p, enum probes_gro
 		check_note(c, what, "%s: %s; %s", groups[group].counts, probes_why_text(why),
 			   instead(group));
 	else if (lost)
-		check_warn(c, what, "tell us what the steps were doing",
-			   "%s: %llu events found no place since the programs were loaded",
+		check_warn(c, what, "report this as a bug of slurm-ceems, and what the steps did",
+			   "%s: %llu events were not counted since the programs were loaded, because a map was full",
 			   groups[group].counts, (unsigned long long)lost);
 	else if (asked_by)
 		check_ok(c, what, "%s, for steps with %s", groups[group].counts, asked_by);
@@ -62,8 +62,8 @@ static void check_use(struct check *c, struct probes *p)
 	if (probes_count(p, &count, &dead) < 0)
 		return;
 	if (count.full)
-		check_warn(c, "bpf", "fewer steps at once on one node",
-			   "%llu steps found all %u slots taken and were not counted",
+		check_warn(c, "bpf", "run fewer steps at the same time on one node",
+			   "%llu steps were not counted, because all %u slots were taken",
 			   (unsigned long long)count.full, PROBES_SLOTS);
 	if (!count.users)
 		check_warn(c, "bpf", "restart slurmd, or see its log",
@@ -82,8 +82,8 @@ static void check_absent(struct check *c)
 
 	(void)snprintf(parent, sizeof(parent), "%s/sys/kernel/btf/vmlinux", c->settings.sys_root);
 	if (access(parent, F_OK) < 0) {
-		check_warn(c, "bpf", "a kernel with CONFIG_DEBUG_INFO_BTF, such as a distribution's",
-			   "this kernel does not describe itself (%s): I/O and network are n/a",
+		check_warn(c, "bpf", "boot a kernel with CONFIG_DEBUG_INFO_BTF, such as a distribution's",
+			   "this kernel has no BTF (%s): I/O and network are n/a",
 			   parent);
 		return;
 	}

@@ -147,7 +147,7 @@ static enum loaded has_loaded(const char *daemon, const char *file)
 		n = fileio_pread_all(fd, comm, sizeof(comm));
 		(void)close(fd);
 		if (n < 0)
-			continue; /* it has just ended */
+			continue; /* the process has just ended */
 		comm[strcspn(comm, "\n")] = '\0';
 		if (!strcmp(comm, daemon))
 			is = maps_have(e->d_name, file);

@@ -45,6 +45,6 @@ void check_events(struct check *c)
 		break;
 	default:
 		check_warn(c, "PerfDefault", "install libpfm4 on the nodes, or no events: in PerfDefault",
-			   "%s: on a node without it its events are not counted", err.text);
+			   "%s: nodes without libpfm4 do not count these events", err.text);
 	}
 }

@@ -54,7 +54,7 @@ static void tell_cap(struct gpus *g, uint64_t cap, const char *type)
 		tell_instance(g, path, &f, type);
 	} else {
 		g->seen++;
-		check_warn(g->c, "MIG", "see to gres.conf and nvidia-smi mig -lgi",
+		check_warn(g->c, "MIG", "compare gres.conf with nvidia-smi mig -lgi",
 			   "%s%s; its energy is unallocated", path,
 			   f.kind == GPUMAP_UNKNOWN ? gpumap_why(g->map) : "is no instance of a GPU");
 	}

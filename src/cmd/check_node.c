@@ -54,7 +54,7 @@ static void check_ledger_dir(struct check *c)
 	(void)snprintf(hint, sizeof(hint), "chown root: %s && chmod 0755 %s", dir, dir);
 	if (stat(dir, &st) == 0 && ((st.st_uid && st.st_uid != geteuid()) ||
 				    ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))))
-		check_error(c, "LedgerDir", hint, "%s is not slurmd's alone: others can take the ledger away",
+		check_error(c, "LedgerDir", hint, "others than slurmd's user can write to %s, and so remove the ledger",
 			    dir);
 	if (statfs(dir, &fs) == 0 && (unsigned long)fs.f_type != TMPFS_MAGIC &&
 	    (unsigned long)fs.f_type != RAMFS_MAGIC)
@@ -109,14 +109,14 @@ static void check_ledger(struct check *c)
 	}
 	age_ms = (clock_mono_ns() - page->t_mono_ns) / NSEC_PER_MSEC;
 	if (page->conservation_error_uj || ledger_page_error_uj(page))
-		check_error(c, "ledger", "please report this",
+		check_error(c, "ledger", "report this as a bug of slurm-ceems",
 			    "%llu uJ were booked wrongly since it began, %llu uJ are missing",
 			    (unsigned long long)page->conservation_error_uj,
 			    (unsigned long long)ledger_page_error_uj(page));
 	if (!page->t_mono_ns)
 		check_warn(c, "ledger", "see slurmd's log", "no tick yet");
 	else if (age_ms > 10 * c->settings.sample_interval_ns / NSEC_PER_MSEC)
-		check_warn(c, "ledger", "see whether slurmd runs, and its log",
+		check_warn(c, "ledger", "systemctl status slurmd, and see its log",
 			   "the last tick is %llu s old", (unsigned long long)age_ms / 1000);
 	else
 		check_ok(c, "ledger", "last tick %llu ms ago, %llu ticks",
@@ -163,7 +163,7 @@ static void check_filesystems(struct check *c)
 		is_set[role] = true;
 	for (r = 0; r < FSROLE_N; r++)
 		if (is_set[r] && !is_there[r])
-			check_note(c, "Filesystems", "%s: nothing is mounted there, so no figures of it",
+			check_note(c, "Filesystems", "%s: nothing is mounted there, so its I/O is n/a",
 				   fsrole_name((enum fsrole)r));
 }
 
@@ -187,8 +187,8 @@ static void check_cgroups(struct check *c)
 	else if (!has_v1)
 		check_ok(c, "cgroups", "v2 at %s", v2);
 	else if (!c->settings.step_cgroup)
-		check_note(c, "cgroups", "v1 at %s, StepCgroup=no: no figures of TCP and packets where "
-			   "Slurm uses that", v1);
+		check_note(c, "cgroups", "v1 at %s, StepCgroup=no: TCP and packets are n/a if Slurm uses v1",
+			   v1);
 	else
 		check_ok(c, "cgroups", "v1 at %s, v2 %s%s: steps get a v2 cgroup of their own, too", v1,
 			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");

@@ -11,14 +11,15 @@
 #include "src/cmd/check_store.h"
 #include "src/libsink/sink.h"
 
-struct teller {
+/* The argument of sinks_tell(): the findings are about SINK. */
+struct sink_report {
 	struct check *c;
 	const char *sink;
 };
 
 static void sinks_tell(void *ctx, enum sink_health health, const char *hint, const char *text)
 {
-	const struct teller *t = ctx;
+	const struct sink_report *t = ctx;
 
 	switch (health) {
 	case SINK_GOOD:
@@ -53,7 +54,7 @@ static void sinks_check_output(struct check *c, const struct sink_ops *sink)
 
 static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 {
-	struct teller teller = { c, sink->name };
+	struct sink_report report = { c, sink->name };
 	char hint[64];
 	bool has_secret = sink->secret.key && *sinks_setting(c, &sink->secret);
 

@@ -72,8 +72,8 @@ static bool find_plugin(const char *dirs, const char *file, char *path, size_t s
 }
 
 /*
- * Returns true if Slurm SLURM_VERSION accepts a plugin of VERSION. The versions must be equal, but for the spank
- * plugin: it is accepted by each release that it knows, because it takes the version of the program that loads it.
+ * Returns true if Slurm SLURM_VERSION accepts a plugin of VERSION. The versions must be equal. Only the spank plugin
+ * takes the version of the program that loads it, so each release that it knows accepts it.
  */
 static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_version)
 {
@@ -407,13 +407,13 @@ static void check_acct_gather_conf(struct check *c, const char *slurm_conf)
 	slurmconf_destroy(sc);
 }
 
-#define TELLS_STARTS UINT32_C(0x190500) /* 25.05 */
+#define TELLS_STARTS UINT32_C(0x190500) /* from 25.05 on, slurmctld reports job starts to plugins */
 
 static void check_starts(struct check *c, uint32_t version)
 {
 	if (*c->settings.kafka_start_topic && version && version < TELLS_STARTS)
-		check_warn(c, "kafka", "Slurm 25.05 or later, or no KafkaStartTopic",
-			   "KafkaStartTopic is of no use: this Slurm does not tell of job starts");
+		check_warn(c, "kafka", "install Slurm 25.05 or later, or remove KafkaStartTopic",
+			   "KafkaStartTopic has no effect: this Slurm does not report job starts to plugins");
 }
 
 /* Where slurmd puts the slurm.conf that it got from slurmctld (configless). Slurm's commands read it, too. */

@@ -32,7 +32,7 @@ struct watched {
 struct watch {
 	const struct check *c;
 	struct sources *s;
-	struct source_state *state; /* SOURCE_N */
+	struct source_state *state; /* array of SOURCE_N */
 	struct sources_reading r;
 	int stat_fd;
 	uint32_t cpus;

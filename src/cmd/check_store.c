@@ -103,7 +103,7 @@ static void store_check_inbox(struct check *c, struct store_view *v, bool has_wr
 	int rc = store_inbox_status(&c->settings, v, &inbox, &err);
 
 	if (rc == -ENOENT)
-		return; /* slurmctld makes it */
+		return; /* slurmctld makes InboxDir when it starts */
 	if (rc < 0)
 		check_warn(c, "InboxDir", "run ceems check as SlurmUser or root", "%s", err.text);
 	else if (inbox.unread && (uint64_t)time(NULL) > inbox.oldest + TAKEN_SECONDS)

@@ -192,7 +192,7 @@ static int choose_dirs(const char *dir, const char *conf, struct settings *setti
 		return CMD_FAILED;
 	if (settings->profile_dir[0] == '/')
 		r->dirs[r->ndirs++] = settings->profile_dir;
-	/* the traces of --per-joule */
+	/* where the traces for --per-joule are */
 	if (settings->trace_dir[0] == '/' && strcmp(settings->trace_dir, settings->profile_dir) != 0)
 		r->dirs[r->ndirs++] = settings->trace_dir;
 	return CMD_OK;

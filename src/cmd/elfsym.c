@@ -53,7 +53,7 @@ static bool get_at_address(const struct image *im, uint64_t addr, uint32_t *ret)
 		    addr - ph.p_vaddr >= ph.p_memsz)
 			continue;
 		addr -= ph.p_vaddr;
-		if (addr >= ph.p_filesz) { /* .bss */
+		if (addr >= ph.p_filesz) { /* the address is in .bss, which is not in the file */
 			*ret = 0;
 			return true;
 		}

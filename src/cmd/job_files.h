@@ -8,10 +8,10 @@
 #include "src/cmd/job_ids.h"
 
 struct job_file_kind {
-	const char *name, *prefix, *suffix; /* "trace", "ceems-trace-", ".csv" */
+	const char *name, *prefix, *suffix; /* such as "trace", "ceems-trace-", ".csv" */
 };
 
-/* "5_3" and "batch" */
+/* The job and step in the name of a file, such as "5_3" and "batch". */
 struct job_file_name {
 	char job[24], step[16];
 };

@@ -9,7 +9,7 @@
 #include "src/libutil/parse.h"
 
 #define DIGITS "0123456789"
-#define NO_VAL UINT32_C(0xfffffffe) /* slurm.h */
+#define NO_VAL UINT32_C(0xfffffffe) /* as in slurm.h */
 
 void job_ids_fini(struct job_ids *ids)
 {

@@ -28,7 +28,7 @@ static bool is_shown(const struct values *f, enum metric m)
 	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO) || m == METRIC_CO2E)
 		return true;
 	if (!strcmp(metric_table[m].group, "emissions"))
-		return false; /* job_emissions_print() */
+		return false; /* job_emissions_print() prints them */
 	return values_has(f, m) || (metric_table[m].tres[0] && strcmp(metric_table[m].group, "energy") != 0);
 }
 

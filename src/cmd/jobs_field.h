@@ -32,7 +32,7 @@ void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now);
 struct jobs_field;
 
 struct jobs_column {
-	const struct jobs_field *field; /* NULL: METRIC */
+	const struct jobs_field *field; /* NULL: the column is METRIC */
 	enum metric metric;
 };
 

@@ -12,8 +12,8 @@
 #include "src/cmd/job_ask.h"
 
 /*
- * The period is read in slices of time with about SLICE_JOBS jobs each. A slice is at most SLICE_GROWTH times as long as
- * the one before, because it is not known how many jobs it has.
+ * The period is read in slices of time with about SLICE_JOBS jobs each. The number of jobs in a slice is known only
+ * after it was read, so a slice is at most SLICE_GROWTH times as long as the one before.
  */
 #define SLICE_FIRST_S 3600
 #define SLICE_MOST_S (16 * 86400)

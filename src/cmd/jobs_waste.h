@@ -12,10 +12,10 @@
 #include "src/librecord/record.h"
 
 enum jobs_waste {
-	WASTE_FAILED,  /* FAILED, BOOT_FAIL */
-	WASTE_TIMEOUT, /* TIMEOUT, DEADLINE */
-	WASTE_OOM,     /* OUT_OF_MEMORY */
-	WASTE_NODE,    /* NODE_FAIL */
+	WASTE_FAILED,  /* all energy of a job in state FAILED or BOOT_FAIL */
+	WASTE_TIMEOUT, /* the same for TIMEOUT and DEADLINE */
+	WASTE_OOM,     /* the same for OUT_OF_MEMORY */
+	WASTE_NODE,    /* the same for NODE_FAIL */
 	WASTE_CPU,     /* idle energy of CPUs that the job did not use, by FACT_CPUS_USED of the advice */
 	WASTE_MEMORY,  /* idle energy of memory that the job did not need, by FACT_MEMORY_SPARE */
 	WASTE_GPU,     /* idle energy of GPUs while they were not busy */

@@ -39,7 +39,7 @@ struct site {
 	const char *dir;
 	const char *cluster, *database;
 	struct job_site *job_site;
-	struct site_period *period; /* PERIODS */
+	struct site_period *period; /* array of PERIODS */
 	uint64_t now;
 };
 

@@ -76,7 +76,7 @@ struct run_state {
 struct run_advice {
 	size_t runs, completed;
 	uint64_t first_start, last_end;
-	struct run_state states[RUN_HISTORY_STATES]; /* most frequent first */
+	struct run_state states[RUN_HISTORY_STATES]; /* the most frequent state first */
 	size_t nstates;
 
 	/*

@@ -32,7 +32,7 @@ struct replay {
 	uint64_t timeout_ns;
 	bool gave_up; /* there was no progress for timeout_ns; the rest is only counted */
 	uint64_t acked, refused, left;
-	/* the batch */
+	/* the batch: records that were read and are not settled */
 	struct sink_item *item;
 	uint64_t *row; /* number of each item's row in the store */
 	uint64_t last; /* number of the last row that was read */

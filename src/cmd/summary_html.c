@@ -358,7 +358,7 @@ static void put_method(const struct summary *s, FILE *out)
 	char words[SUMMARY_WORDS_MAX], text[SCREEN_TEXT_MAX];
 	unsigned int i;
 
-	fputs("<section>\n<h2>How these figures were made</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	fputs("<section>\n<h2>How these values were found</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 	      "aria-label=\"How energy is known\">\n<table>\n<thead><tr><th scope=\"col\">Energy</th><th scope=\"col\" "
 	      "class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Of all jobs</th><th scope=\"col\" class=\"number\">"
 	      "Energy</th></tr></thead>\n<tbody>\n",

@@ -181,7 +181,7 @@ static void print_method(const struct summary *s, FILE *out)
 	char words[SUMMARY_WORDS_MAX], jobs[SCREEN_TEXT_MAX], wh[SCREEN_TEXT_MAX];
 	unsigned int i;
 
-	fputs("How these figures were made\n", out);
+	fputs("How these values were found\n", out);
 	for (i = 0; i < QUALITY_N; i++)
 		if (s->sum.quality[i].jobs)
 			(void)fprintf(out, "  %-38s %10s job%s %9s\n", jobs_quality_table[i].title,

@@ -209,7 +209,7 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 		is_there = put_known(&s->sum, buf);
 		break;
 	case 1:
-		is_there = put_names(&s->sources, "Sources of energy figures:", buf);
+		is_there = put_names(&s->sources, "Energy sources:", buf);
 		break;
 	case 2:
 		is_there = put_names(&s->factors, "Emissions per kWh from:", buf);

@@ -20,7 +20,7 @@ enum top_value {
 	TOP_GPU,      /* number of busy GPUs */
 	TOP_READ,     /* bytes per second, as the next three */
 	TOP_WRITE,
-	TOP_RECEIVED, /* TCP */
+	TOP_RECEIVED, /* bytes by TCP */
 	TOP_SENT,
 	TOP_ENERGY,   /* J so far */
 	TOP_CO2E,     /* g so far */
@@ -32,7 +32,7 @@ struct top_row {
 	uint32_t job_id;
 	char id[TOP_TEXT_MAX], name[TOP_TEXT_MAX], user[TOP_TEXT_MAX], account[TOP_TEXT_MAX];
 	char partition[TOP_TEXT_MAX], nodes[TOP_TEXT_MAX];
-	/* 0: not known */
+	/* These are 0 if not known. */
 	uint64_t nnodes, cpus, gpus, memory, elapsed_s;
 	double value[TOP_N]; /* NAN: not known */
 };

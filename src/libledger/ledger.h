@@ -81,7 +81,7 @@ struct ledger_identity {
 	uint32_t uid;
 	uint32_t node_id;     /* rank of the node within the step */
 	uint32_t node_count;
-	uint32_t job_cpus;    /* allocated on this node */
+	uint32_t job_cpus;    /* CPUs that the job has on this node */
 	uint32_t step_cpus;
 	uint64_t job_mem_mb;
 	uint64_t step_mem_mb;
@@ -130,8 +130,8 @@ struct ledger_slot {
 	struct ledger_identity id;
 	_Atomic uint32_t values_seq; /* odd: being written */
 	uint32_t pad;
-	struct values values; /* the slurmstepd's, without energy; final from SLOT_CLOSING on */
-	struct ledger_live live; /* the sampler's */
+	struct values values; /* written by the slurmstepd, without energy; final from SLOT_CLOSING on */
+	struct ledger_live live; /* written by the sampler */
 };
 
 /* The memory that a step holds, as the sampler reads it (memwatch.h). */
@@ -161,7 +161,7 @@ struct ledger_step_account {
 };
 
 struct ledger_job_account {
-	uint32_t job_id; /* 0: free */
+	uint32_t job_id; /* 0: the entry is free */
 	uint32_t uid;
 	uint32_t cpus;
 	uint32_t open_slots;
@@ -214,7 +214,7 @@ struct ledger_page {
 	/* of all parts of a domain */
 	uint64_t power_mw[DOMAIN_N];
 	uint64_t idle_mw[DOMAIN_N];
-	uint32_t domain_source[DOMAIN_N]; /* enum source_id, SOURCE_N: none */
+	uint32_t domain_source[DOMAIN_N]; /* enum source_id; SOURCE_N: no source */
 	uint32_t nparts;
 	struct ledger_part part[READING_PARTS_MAX];
 	uint32_t factor_known;	     /* emissions were computed */
@@ -353,9 +353,9 @@ int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu
 
 /* What one tick booked for a step. */
 struct ledger_view {
-	uint64_t t_mono_ns, t_wall_ns; /* of the tick */
+	uint64_t t_mono_ns, t_wall_ns; /* time of the tick */
 	struct account energy;
-	uint64_t busy_ns;	/* CPU time */
+	uint64_t busy_ns;	/* CPU time of the step so far */
 	uint64_t told_mono_ns;	/* when busy_ns was read; 0: never yet */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
@@ -383,8 +383,8 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 /* --- the sampler ------------------------------------------------------------------------ */
 
 /*
- * Waits until a tick is due: at once if a process waits for a tick, at HINTS_MONO_NS if there was a hint,
- * and in any case at DEADLINE_MONO_NS. Returns true if there was a request or a hint.
+ * Waits until a tick is due. It is due at once if a process waits for a tick, at HINTS_MONO_NS if there was
+ * a hint, and else at DEADLINE_MONO_NS. Returns true if there was a request or a hint.
  */
 bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns);
 

@@ -34,7 +34,7 @@ void ledger_book_destroy(struct ledger_book *b);
 
 /* A step that existed in the window since the last tick, or in a part of that window. */
 struct book_line {
-	unsigned int slot;	      /* ledger_slot() */
+	unsigned int slot;	      /* number for ledger_slot() */
 	uint32_t claim;		      /* claim number: identifies the step that has the slot */
 	const struct ledger_slot *s;
 	/*
@@ -66,9 +66,9 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			   uint64_t now_mono_ns, struct book_line **ret);
 
 /*
- * Gives the metric values of a step whose slurmstepd was killed (is_dead), as the sampler knows them. They
- * are added to the job when this tick is applied. Without this call, the job gets no metric values of that
- * step, because what the slurmstepd wrote may be incomplete.
+ * Sets the metric values of the step in SLOT, whose slurmstepd was killed (is_dead), to VALUES. They are
+ * added to the job when this tick is applied. Without this call, the job gets no metric values of that step,
+ * because what the slurmstepd wrote may be incomplete.
  */
 void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct values *values);
 

@@ -11,7 +11,7 @@
 
 struct ledger_charge {
 	const struct book_tick *tick;
-	uint64_t from_mono_ns; /* of the tick's window */
+	uint64_t from_mono_ns; /* begin of the tick's window */
 	struct factor_mix mix; /* the factors of the whole window */
 	/* The energy of a slow sensor was used over a longer time than the window. */
 	bool has_slow, is_slow[DOMAIN_N]; /* set if the factor changed in that longer time */

@@ -13,7 +13,7 @@
 
 #include "src/libledger/ledger.h"
 
-/* One per slot. */
+/* The process that is watched for a slot. */
 struct ledger_watch {
 	int32_t pid; /* 0: no process is watched */
 	uint64_t start;

@@ -76,7 +76,7 @@ struct split_part {
 };
 
 struct split_input {
-	uint64_t from_ns, until_ns; /* the window, CLOCK_MONOTONIC */
+	uint64_t from_ns, until_ns; /* the window (CLOCK_MONOTONIC) */
 	struct split_alloc node;    /* what can be allocated; of socket_cpus only ratios matter */
 	/* Activity of all processes. It may be less than the sum of the lines, which are read at other instants. */
 	uint64_t cpu_weight[SOCKETS_MAX];

@@ -15,7 +15,7 @@ enum split_kind {
 	SPLIT_GPU,
 };
 
-/* Something that is allocated. */
+/* A resource that Slurm allocates. */
 struct split_resource {
 	enum split_kind kind;
 	unsigned int unit; /* socket, SPLIT_ALL_SOCKETS or GPU */

@@ -8,7 +8,7 @@
 
 #include "src/libledger/ledger_book.h"
 
-/* Zeroed: nothing seen yet. */
+/* CPU time that lines have in advance of the node, by socket (cpuweights.c). Zeroed: none. */
 struct cpuweights {
 	uint64_t debt_ns[SOCKETS_MAX];
 };

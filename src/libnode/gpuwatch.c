@@ -9,7 +9,7 @@
 
 /* The last reading of a GPU. */
 struct gpu_last {
-	uint64_t until_ns; /* 0: there was none */
+	uint64_t until_ns; /* end of the time that it covers; 0: there was no reading */
 	uint64_t xids;	   /* the last known number; not all readings have it */
 	uint64_t value[GPU_VALUE_N];
 };

@@ -13,7 +13,7 @@
 
 struct gpuwatch;
 
-/* -ENOMEM. */
+/* Makes the object without any reading. -ENOMEM. */
 int gpuwatch_create(struct gpuwatch **ret);
 void gpuwatch_destroy(struct gpuwatch *w);
 

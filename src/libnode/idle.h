@@ -33,8 +33,8 @@
  */
 struct idle_window {
 	uint64_t energy_uj;
-	uint64_t busy_ns; /* of all processors */
-	uint64_t jobs_ns; /* jobs' part of it */
+	uint64_t busy_ns; /* CPU time of all processes */
+	uint64_t jobs_ns; /* CPU time of jobs */
 	uint64_t length_ns;
 	double activity;  /* of all processes, for idlefit.h */
 	bool by_time;	  /* the unit of ACTIVITY, see struct activity */

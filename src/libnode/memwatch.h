@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * memwatch.h - records the memory that running steps hold. Each tick reads some of the steps, in
- * turn. The mean of a step's last two readings, times the time between them, is added to the step's
- * account in the ledger, where slurmstepd finds the sum at the step's end. slurmstepd then also adds
- * the kernel's own peak, which sees what lies between two readings (stepmemory.h). Only the
- * sampler's thread may call this.
+ * turn. It adds the mean of a step's last two readings, times the time between them, to the step's
+ * account in the ledger. slurmstepd reads the sum there when the step ends. It also takes the
+ * kernel's own peak, which includes peaks between two readings (stepmemory.h). Only the sampler's
+ * thread may call this.
  */
 #ifndef CEEMS_MEMWATCH_H
 #define CEEMS_MEMWATCH_H
@@ -30,7 +30,7 @@
 
 struct memwatch;
 
-/* -ENOMEM. */
+/* Makes the object without any reading. -ENOMEM. */
 int memwatch_create(struct memwatch **ret);
 void memwatch_destroy(struct memwatch *w);
 

@@ -25,7 +25,7 @@ struct memuse;
 struct memstep {
 	struct memuse *memuse; /* NULL: cannot be read */
 	uint64_t bytes;
-	uint64_t read_ns; /* 0: never */
+	uint64_t read_ns; /* when it was last read; 0: never */
 };
 
 /* The node's memory, and whose turn it is. */

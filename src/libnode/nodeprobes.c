@@ -104,7 +104,7 @@ static bool is_asked(struct nodeprobes *np, enum probes_group group)
 }
 
 /*
- * Holds also the programs that a step attached for --ceems-perf=io, so that the next steps need not attach them: on an
+ * Holds also the programs that a step attached for --ceems-perf=io, so that the next steps need not attach them. On an
  * emulated machine, attaching takes 0.15 s at the start of a step, and detaching 1.3 s at its end. A step requests a
  * tick after its start, so slurmd holds the programs before the step ends. If a program can be attached only once, it
  * is held until slurmd ends. Programs that only another slurmd holds are not held, since then both would hold them for

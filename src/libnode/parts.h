@@ -26,8 +26,8 @@ struct parts_setup {
 };
 
 /*
- * Takes the readings R of the tick from page->t_mono_ns to TICK->t_mono_ns, before it is booked:
- * sets the parts of PAGE and of TICK with their energy and the idle power to use.
+ * Sets the parts of PAGE and of TICK from the readings R: their energy and the idle power to use. To be called
+ * before the tick, from page->t_mono_ns to TICK->t_mono_ns, is booked.
  */
 void parts_note(struct parts *p, struct ledger_page *page, const struct sources_reading *r,
 		const struct parts_setup *cf, struct book_tick *tick);
@@ -35,8 +35,8 @@ void parts_note(struct parts *p, struct ledger_page *page, const struct sources_
 /* Facts about a tick that are the same for all parts. */
 struct parts_tick {
 	uint64_t dt_ns;
-	uint64_t busy_ns; /* of all processors */
-	uint64_t jobs_ns; /* jobs' part of it */
+	uint64_t busy_ns; /* CPU time of all processes */
+	uint64_t jobs_ns; /* CPU time of jobs */
 	bool is_tainted;  /* do not learn from it, see struct idle_window */
 	struct activity activity;
 };

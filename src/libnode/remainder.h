@@ -22,9 +22,9 @@
 #include "src/libmeter/sensor/source.h"
 
 /*
- * The difference is a disagreement if the pool is negative for REMAINDER_PATIENCE intervals of the
- * node's sensor, at least REMAINDER_PATIENCE_NS, and is at least 1/REMAINDER_JITTER of the parts'
- * energy.
+ * The difference is a disagreement if two conditions hold. The pool was negative for REMAINDER_PATIENCE
+ * intervals of the node's sensor, and for REMAINDER_PATIENCE_NS. And it is at least 1/REMAINDER_JITTER of the
+ * parts' energy.
  */
 #define REMAINDER_PATIENCE 3
 #define REMAINDER_PATIENCE_NS UINT64_C(5000000000)
@@ -48,7 +48,7 @@ struct remainder_span {
 /* Plain data; starts as zeros. */
 struct remainder {
 	uint64_t until_ns;  /* the node's energy is booked up to this time; 0: the sensor has no base yet */
-	int64_t pool_uj;    /* see above */
+	int64_t pool_uj;    /* the difference that is not yet booked */
 	uint64_t spread_ns; /* the time in which the rest of the pool is to be booked */
 	uint64_t period_ns; /* the last interval of the node's sensor */
 	uint64_t behind_ns; /* since when the pool is below 0 */

@@ -40,7 +40,7 @@ struct sampler {
 	struct ledger_book *book;
 	struct sources *sources;
 	struct nodecpu *cpus;
-	uint32_t node_cpus; /* what Slurm allocates */
+	uint32_t node_cpus; /* CPUs that Slurm can allocate */
 	uint64_t node_mem_mb;
 	struct factor_chain chain;
 	bool has_factor;

@@ -16,7 +16,7 @@ struct offer {
 
 struct source_env sources_env(const struct settings *s)
 {
-	const char *nvml = getenv("CEEMS_NVML_LIBRARY"); /* tests */
+	const char *nvml = getenv("CEEMS_NVML_LIBRARY"); /* set by tests only */
 
 	return (struct source_env){
 		.sys_root = s->sys_root,

@@ -33,7 +33,7 @@ struct stepfile_owner {
 	const gid_t *gids; /* the user's other groups */
 	size_t ngids;
 	const char *dir;
-	const char *job;      /* by stepfile_job_name() */
+	const char *job;      /* name of the job, from stepfile_job_name() */
 	const uint32_t *rank; /* of the step's tasks on this node, in the order of stepside_attach(); NULL: not known */
 };
 

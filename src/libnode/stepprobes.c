@@ -375,7 +375,7 @@ static bool is_empty(const struct stepprobes *sp)
 
 static void read_net(struct stepprobes *sp, struct values *f, struct step_detail *detail)
 {
-	if (sp->net) /* gives its own reasons */
+	if (sp->net) /* netcount_read() sets the reasons itself */
 		(void)netcount_read(sp->net, f, detail);
 	else
 		netcount_miss(f, wants(sp, PERF_GROUP_NET) ? sp->why[PROBES_NET] : REASON_NOT_ASKED);

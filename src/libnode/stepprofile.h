@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * stepprofile.h - --ceems-profile: slurmstepd starts the program ceems-profile, which samples the step and writes the
- * profile as the user. slurmstepd itself neither opens an event nor reads a sample, and does not wait until the program
- * samples: a rate of 999 Hz has its first sample 1 ms after the start.
+ * profile as the user. slurmstepd itself neither opens an event nor reads a sample. It does not wait until the program
+ * samples, so the first milliseconds of a step may not be sampled.
  */
 #ifndef CEEMS_STEPPROFILE_H
 #define CEEMS_STEPPROFILE_H
@@ -15,10 +15,10 @@
 struct stepprofile_setup { /* borrowed during the call */
 	const struct settings *settings;
 	struct ledger *ledger;
-	unsigned int slot; /* profile.hz is not 0 */
+	unsigned int slot; /* the step's slot in LEDGER, whose profile.hz is not 0 */
 	const struct stepfile_owner *owner;
 	int cgroup_fd; /* v2 folder of the step; below 0: it has none */
-	const pid_t *pid; /* the tasks */
+	const pid_t *pid; /* the tasks of the step on this node */
 	size_t n;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stepside.h - slurmstepd's work for one step, without Slurm's types. It takes a slot in the node ledger
- * when the step starts, finds the cgroup when there is a task, reads the energy while the step runs, and
- * writes the metric values when the step ends.
+ * stepside.h - slurmstepd's work for one step, without Slurm's types. When the step starts, it claims a slot
+ * in the node ledger. When there is a task, it finds the step's cgroup and starts the counters. While the
+ * step runs, it reads the energy. When the step ends, it collects the metric values.
  */
 #ifndef CEEMS_STEPSIDE_H
 #define CEEMS_STEPSIDE_H

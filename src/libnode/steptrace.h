@@ -27,7 +27,7 @@
 struct steptrace_setup {
 	const struct settings *settings; /* these are borrowed until steptrace_halt(), unless a comment says
 					    otherwise */
-	struct ledger *ledger;		 /* until steptrace_finish() */
+	struct ledger *ledger;		 /* borrowed until steptrace_finish() */
 	unsigned int slot;
 	struct steplive *live;
 	struct cputime *cputime; /* no other thread may use it until steptrace_halt(); NULL: there is none */

@@ -28,7 +28,7 @@ struct writer {
 	struct prom prom;
 	const struct ledger_page *page;
 	const struct textfile_input *in;
-	struct job_sum *job; /* page->njobs of them */
+	struct job_sum *job; /* array of page->njobs */
 };
 
 /* --- the node --------------------------------------------------------------------------- */

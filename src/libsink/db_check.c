@@ -13,6 +13,8 @@
 /* `ceems db status` counts jobs; for 100 million jobs this takes minutes. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
+#define GRANTS CEEMS_SQL_DIR "/grants.sql.example"
+
 /* Warns if `ceems db maintain` has not made the partitions of the next months. */
 static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 {
@@ -22,17 +24,15 @@ static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 
 	if (db_partition_ahead(m, clock_wall_ns() / NSEC_PER_SEC, &ahead, &err) < 0) {
 		(void)errmsg_set(&text, 0, "cannot see partitions: %s", err.text);
-		tell(ctx, SINK_WARN, "look at its rights", text.text);
+		tell(ctx, SINK_WARN, "grant what " GRANTS " grants", text.text);
 	} else if (ahead < 1) {
 		tell(ctx, SINK_WRONG, "ceems db maintain, and enable ceems-db-maintain.timer",
-		     "job has no partition for the next month: jobs pile up in one");
+		     "table job has no partition for the next month: all later jobs come into one partition");
 	} else if (ahead + 2 <= DB_PARTITION_AHEAD) {
 		tell(ctx, SINK_WARN, "systemctl enable --now ceems-db-maintain.timer",
 		     "`ceems db maintain` has not run for two months: nothing is archived");
 	}
 }
-
-#define GRANTS CEEMS_SQL_DIR "/grants.sql.example"
 
 /* What SHOW GRANTS says of this database user. */
 struct rights {

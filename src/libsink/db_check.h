@@ -8,10 +8,10 @@
 #include "src/libsink/db_report.h"
 #include "src/libsink/sink.h"
 
-/* Member of struct sink_ops. Checks the schema, the partitions and the rights of the database user. */
+/* Member `check` of struct sink_ops: checks the schema, the partitions and the rights of the database user. */
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx);
 
-/* Member of struct sink_db. */
+/* Member `status` of struct sink_db: reports the lines of `ceems db status`. */
 int db_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx,
 	      struct errmsg *err);
 

@@ -47,7 +47,7 @@ struct deliver {
 
 /* --- outages ------------------------------------------------------------------------------------ */
 
-/* xorshift32; used only so that daemons do not retry at the same time. */
+/* Returns a pseudo-random number (xorshift32). It varies the pauses, so that daemons do not retry at the same time. */
 static uint32_t deliver_random(struct deliver *d)
 {
 	d->random ^= d->random << 13;
@@ -338,7 +338,7 @@ static int deliver_open_sink(struct deliver *d, uint64_t now_ns)
 
 struct deliver_round {
 	struct errmsg sink_err, store_err;
-	int rc;	     /* of the sink */
+	int rc;	     /* result of the sink's deliver() */
 	int settled; /* number of items settled, or the store's error */
 	bool is_refusing; /* the sink refused all items of the window */
 	bool is_open;	  /* items were refused and none acknowledged, but some are still SINK_SENT */

@@ -26,8 +26,8 @@ struct deliveries;
 
 /*
  * Starts a thread for each sink in S->sinks and sets the store's sinks. A sink that cannot be opened (bad
- * or missing configuration) counts as down: this is logged, its records wait, and it is tried again, so a
- * corrected file needs no restart. A sink that this build does not have is logged, and its records wait, too.
+ * or missing configuration) counts as down: this is logged, and its records wait. The sink is tried again, so
+ * a corrected file needs no restart. A sink that this build does not have is logged, and its records wait, too.
  * STORE_DIR is the store's folder. STORE, STORE_DIR and S are borrowed. The threads block all signals.
  */
 int deliveries_start(struct store *store, const char *store_dir, const struct settings *s,

@@ -22,13 +22,13 @@ static void check_topics(const struct settings *s, const struct kafka_probe *k,
 		(void)errmsg_set(&text, 0, "the brokers answer, but topic %s is not there, or not for "
 				 "this client; records wait unless brokers make topics",
 				 s->kafka_topic);
-		tell(ctx, SINK_WARN, "make it, or give the client its rights: contrib/kafka/README.md",
+		tell(ctx, SINK_WARN, "create the topic KafkaTopic, or let the client write to it: contrib/kafka/README.md",
 		     text.text);
 	}
 	if (*start && !k->start_partitions) {
 		(void)errmsg_set(&text, 0, "topic %s is not there, or not for this client: records of job "
 				 "starts are dropped", start);
-		tell(ctx, SINK_WARN, "make it, or KafkaStartTopic=", text.text);
+		tell(ctx, SINK_WARN, "create the topic KafkaStartTopic, or set KafkaStartTopic= to nothing", text.text);
 	}
 }
 
@@ -49,11 +49,11 @@ void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 		     text.text);
 		break;
 	case -EACCES:
-		(void)errmsg_set(&text, 0, "no agreement with the broker: %s", err.text);
-		tell(ctx, SINK_WRONG, "the properties ssl.* and sasl.* in KafkaConf", text.text);
+		(void)errmsg_set(&text, 0, "the broker and the client do not accept each other: %s", err.text);
+		tell(ctx, SINK_WRONG, "correct the properties ssl.* and sasl.* in KafkaConf", text.text);
 		break;
 	default:
-		tell(ctx, SINK_WRONG, "put KafkaConf right", err.text);
+		tell(ctx, SINK_WRONG, "correct KafkaConf", err.text);
 		break;
 	}
 }

@@ -4,7 +4,7 @@
 
 #include "src/libsink/sink.h"
 
-/* Member of struct sink_ops. Checks that the brokers answer and have the topics. */
+/* Member `check` of struct sink_ops: checks that the brokers answer and have the topics. */
 void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx);
 
 #endif

@@ -4,9 +4,8 @@
  * statements insert or update many rows at once. A repeated record writes the same values into the same rows.
  *
  * If the server rejects a row, the transaction is rolled back, each of its records is sent alone, and the
- * faulty ones are refused. The number of records in a transaction follows the speed of the server, so that a
- * slow server does not time out again and again on the same ones. While the server stores records, the next
- * ones are parsed.
+ * faulty ones are refused. For a slow server, transactions get fewer records; otherwise the same transaction
+ * could time out again and again. While the server stores records, the next ones are parsed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,14 +44,14 @@ struct sink {
 	unsigned int last_errno; /* MariaDB's error number for the last transaction; 0: it succeeded */
 	uint32_t day[MARIADB_BATCH]; /* days of submission that this transaction has opened */
 	size_t ndays;
-	/* the batch */
+	/* the items of this call of mariadb_deliver() */
 	struct sink_item *item;
 	enum sink_result *result;
 	size_t n;
 	size_t nparsed;
 	struct entry {
 		struct record *record; /* NULL: not parsed yet, or refused; rows borrow from it */
-		char job_key[RECORD_KEY_MAX]; /* of STORE_STEPS */
+		char job_key[RECORD_KEY_MAX]; /* only for STORE_STEPS: key of the job */
 	} *entry;
 };
 

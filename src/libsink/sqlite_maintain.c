@@ -9,7 +9,7 @@
 #include "src/libstore/store_db.h"
 #include "src/libutil/clock.h"
 
-#define DAY_SIZE 16 /* "2026-11-25" */
+#define DAY_SIZE 16 /* for a day such as "2026-11-25" */
 #define OPEN_SECONDS (2 * 86400)
 
 /* --- schema -------------------------------------------------------------------------------------- */

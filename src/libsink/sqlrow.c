@@ -13,7 +13,7 @@
 #include "src/libutil/util.h"
 
 #define BLOCK_SIZE 65536
-#define DIGITS_MAX 20 /* of a uint64_t */
+#define DIGITS_MAX 20 /* most digits of a uint64_t */
 
 struct sqlrow_block {
 	struct sqlrow_block *next;

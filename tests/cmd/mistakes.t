@@ -131,8 +131,8 @@ tmpfs | ramfs) skip "13. LedgerDir on a disk: $dir is in memory" ;;
 esac
 good
 printf 'SysRoot=%s\nBpfDir=%s/bpf\n' "$dir" "$dir" >>"$dir/ceems.conf"
-finds "14. a kernel without BPF's types" "this kernel does not describe itself ($dir/sys/kernel/btf/vmlinux)" \
-	"a kernel with CONFIG_DEBUG_INFO_BTF"
+finds "14. a kernel without BPF's types" "this kernel has no BTF ($dir/sys/kernel/btf/vmlinux)" \
+	"boot a kernel with CONFIG_DEBUG_INFO_BTF"
 good
 # what the kernel says of its clock is asked in another way
 synced=$(python3 -c '
@@ -212,7 +212,7 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 		"chown nobody $dir/log"
 	mkdir "$dir/ledger" && chown nobody "$dir/ledger"
 	echo "LedgerDir=$dir/ledger" >"$dir/ceems.conf"
-	finds "    LedgerDir that is another's" "$dir/ledger is not slurmd's alone" "chown root: $dir/ledger"
+	finds "    LedgerDir that is another's" "others than slurmd's user can write to $dir/ledger" "chown root: $dir/ledger"
 	echo "RecordFile=$dir/none/jobs.jsonl" >"$dir/ceems.conf"
 	finds "25. RecordFile in no folder" "$dir/none is not there" "install -d -o nobody -m 700 $dir/none"
 else

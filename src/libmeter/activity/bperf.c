@@ -21,7 +21,7 @@ struct bperf {
 	struct probes *probes;
 	uint32_t slot;
 	struct maps maps;
-	const struct probes_hw_cpu *running; /* mapped, by CPU */
+	const struct probes_hw_cpu *running; /* a BPF map in memory: what runs on each CPU */
 	int flush;			     /* the program that adds counts now; -1: this kernel cannot run it */
 	uint32_t nevents;
 	int place[PROBES_HW_EVENTS]; /* index of an event's counts in the rows; -errno: it is not counted */
@@ -224,7 +224,7 @@ static int put_on(struct maps *m, const struct hwevents *events, uint32_t cpu, b
 		rc = bpfsys_update(m->events, &key, &fd[i], BPF_ANY);
 	}
 	for (i = 0; i < PROBES_HW_EVENTS; i++)
-		util_closep(&fd[i]); /* the map has them */
+		util_closep(&fd[i]); /* the map keeps the events open */
 	if (rc < 0) {
 		take_out(m, cpu);
 		return rc;

@@ -142,7 +142,7 @@ static void close_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 	struct cgcounters *c = set->c;
 	unsigned int i = c->nevents;
 
-	while (i--) { /* close the leader last, or its group would fall apart */
+	while (i--) { /* close the leader last: without it, the group would fall apart */
 		if (cpu->handle[i] < 0)
 			continue;
 		c->pmu->ops->close(c->pmu->ctx, cpu->handle[i]);
@@ -197,9 +197,8 @@ static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 }
 
 /*
- * Computes the counts since the last reading. If the events had the PMU for a part of the time,
- * they are scaled up, by the ratio of this interval, since it changes when a user profiles. False:
- * others had the counters all the time; this must not look like no activity.
+ * Computes the counts since the last reading. If the events had the PMU for only a part of that time, the counts are
+ * scaled up. False: other programs had the counters all the time, so the counts are unknown, not 0.
  */
 static bool cgcounters_count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
 			     const struct pmu_reading *now)
@@ -297,7 +296,7 @@ const struct cgcounters_cpu *cgcounters_read(struct cgcounters_set *set, const b
 			continue;
 		cpu->is_lost = true;
 		if (cpu->handle[0] < 0) {
-			(void)open_cpu(set, cpu); /* busy again: it counts from here on */
+			(void)open_cpu(set, cpu); /* the CPU is online again: count from here on */
 		} else if (read_cpu(set, cpu, &now) < 0) {
 			close_cpu(set, cpu);
 		} else {

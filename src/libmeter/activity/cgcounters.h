@@ -43,12 +43,12 @@ struct pmu {
 	 */
 	int (*open_cgroup)(void *ctx, const char *v2, const char *v1);
 	struct {
-		uint32_t type; /* perf_event_attr's */
+		uint32_t type; /* as in struct perf_event_attr */
 		uint64_t config;
 	} event[EVENT_N];
 };
 
-/* The kernel's, with the generic hardware events. */
+/* The PMU of the kernel, with its generic hardware events. */
 extern const struct pmu pmu_hardware;
 
 /* Knows which counters this machine has, and how many more descriptors may be opened. */
@@ -80,7 +80,7 @@ struct cgcounters_cpu {
 				     the counters */
 	uint64_t events[EVENT_N]; /* since the previous reading; scaled up if the events had the PMU for a part
 				     of the time */
-	/* cgcounters' own: */
+	/* only for cgcounters.c */
 	int handle[EVENT_N];
 	struct pmu_reading base;
 };

@@ -12,7 +12,7 @@
 
 #include "src/libutil/util.h"
 
-/* linux/magic.h */
+/* Numbers of the file systems of cgroups, as in linux/magic.h. */
 #define V1_MAGIC 0x27e0eb
 #define V2_MAGIC 0x63677270
 

@@ -97,7 +97,7 @@ static int scan_children(struct walk *w, int folder_fd, int depth)
 			fd = openat(folder_fd, e->d_name,
 				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			if (fd >= 0 && (cgprocs_scan(w, fd, depth + 1) == -ENOMEM || w->ended))
-				return w->ended ? w->ended : -ENOMEM; /* else gone meanwhile */
+				return w->ended ? w->ended : -ENOMEM; /* other errors: the folder was removed just now */
 		}
 	}
 	return n < 0 ? -errno : 0;

@@ -12,10 +12,10 @@
 #include "src/libutil/parse.h"
 
 struct cputime {
-	int fd;			     /* cpu.stat, cpuacct.usage or the folder */
-	int user_fd;		     /* cpuacct.usage_user, -1: none */
-	bool is_v2;		     /* of cpu.stat */
-	struct cputime_procs *procs; /* else NULL */
+	int fd;			     /* cpu.stat, cpuacct.usage or the folder of the cgroup */
+	int user_fd;		     /* cpuacct.usage_user; -1: none */
+	bool is_v2;		     /* FD is cpu.stat of v2 */
+	struct cputime_procs *procs; /* if not NULL, CPU time is summed over processes */
 	uint64_t last_ns;
 };
 
@@ -230,7 +230,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 	return ticks * (NSEC_PER_SEC / (hz > 0 ? (uint64_t)hz : 100));
 }
 
-/* "cpu12 ..." */
+/* Stores the CPU time in a line "cpu12 ..." under its CPU's number. */
 static void take_cpu(const char *line, uint64_t *cpu_ns, size_t max)
 {
 	uint64_t ticks;

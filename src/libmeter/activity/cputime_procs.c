@@ -17,16 +17,16 @@
 struct proc {
 	int pid;
 	int parent;
-	uint64_t start; /* tells a reused pid */
+	uint64_t start; /* start time, which reveals that another process reused the pid */
 	uint64_t ticks; /* CPU time of the process and of children it waited for */
 };
 
 struct list {
-	struct proc *proc; /* by pid */
+	struct proc *proc; /* sorted by pid */
 	size_t n, size;
 };
 
-/* The descendants of a process; the memory grows with the largest tree met and is kept. */
+/* The descendants of a process. The memory grows with the largest tree so far, and is kept. */
 struct tree {
 	struct cgprocs text;
 	pid_t *pid;
@@ -35,7 +35,7 @@ struct tree {
 
 struct cputime_procs {
 	int folder_fd;
-	pid_t root; /* 0: the folder's */
+	pid_t root; /* its descendants are summed; 0: the processes in the folder are */
 	struct list now, before;
 	uint64_t gone_ticks; /* CPU time of ended processes for which no process of the group waited */
 	struct cgprocs procs;
@@ -105,7 +105,7 @@ static int proctree_each(struct tree *t, pid_t root, cgprocs_fn *fn, void *ctx)
 	for (i = 0; rc == 0 && i < t->n; i++) {
 		rc = add_children(t, t->pid[i]);
 		if (rc < 0 && rc != -ENOMEM && i > 0)
-			rc = 0; /* ended meanwhile */
+			rc = 0; /* the process has just ended */
 	}
 	if (rc < 0)
 		return rc == -ENOENT ? -EOPNOTSUPP : rc;
@@ -208,7 +208,7 @@ static int add_proc(void *ctx, pid_t pid)
 	struct cputime_procs *p = ctx;
 	struct proc proc;
 
-	return read_proc(pid, &proc) < 0 ? 0 /* ended meanwhile */ : cputime_procs_add(&p->now, &proc);
+	return read_proc(pid, &proc) < 0 ? 0 /* it has just ended */ : cputime_procs_add(&p->now, &proc);
 }
 
 static bool is_same(const struct proc *a, const struct proc *b)
@@ -217,8 +217,8 @@ static bool is_same(const struct proc *a, const struct proc *b)
 }
 
 /*
- * Returns true if a living process will have ENDED's time as that of a waited-for child. Follows
- * the parents as they were last seen.
+ * Returns true if a living process has or will get the time of ENDED, because it waits for it. Follows the parents as they
+ * were last seen.
  */
 static bool has_living_ancestor(const struct cputime_procs *p, const struct proc *ended)
 {
@@ -230,7 +230,7 @@ static bool has_living_ancestor(const struct cputime_procs *p, const struct proc
 
 		if (!was)
 			return cputime_procs_find(&p->now, parent) !=
-			       NULL; /* came since, or is outside */
+			       NULL; /* the parent is new, or not in the group */
 		if (is_same(was, cputime_procs_find(&p->now, parent)))
 			return true;
 		parent = was->parent;

@@ -92,7 +92,7 @@ static int kb_to_bytes(uint64_t kb, uint64_t *ret_bytes)
 
 struct sum {
 	uint64_t anon_kb;
-	uint64_t shmem_kb; /* the largest */
+	uint64_t shmem_kb; /* the largest value, not the sum: ranks map the same memory */
 };
 
 /* Adds the memory of one process; an ended one or a kernel thread has none. */

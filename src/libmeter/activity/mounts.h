@@ -14,8 +14,8 @@
 struct mounts;
 
 /*
- * One file system. If it is mounted several times, PATH is a mount of its root rather than of a
- * folder in it (a bind mount, a subvolume), and of those the shortest.
+ * One file system. If it is mounted several times, PATH is the shortest mount of its root. Mounts of a
+ * folder in it (a bind mount, a subvolume) count only if the root is not mounted.
  */
 struct mount_point {
 	uint32_t device; /* major << 20 | minor */
@@ -23,7 +23,7 @@ struct mount_point {
 	const char *type; /* "ext4", "fuse.sshfs" */
 };
 
-/* -ENOMEM */
+/* Makes a table without mounts. -ENOMEM. */
 int mounts_create(struct mounts **ret);
 /* NULL: no-op. */
 void mounts_destroy(struct mounts *m);

@@ -59,8 +59,8 @@ bool perf_lacks_own(const struct perf *p, char *buf, size_t size);
 void perf_poll(struct perf *p);
 
 /*
- * Sets the metrics in VALUES and replaces what was there. If the events were on the PMU for only a
- * part of the step's CPU time, or if perf_poll() gave up, the counts are scaled to all of that time.
+ * Sets the metrics in VALUES and replaces what was there. If the events were not on the PMU during all of
+ * the step's CPU time, for example because perf_poll() closed them, the counts are scaled to all of it.
  * PMU_ENABLED and PMU_RUNNING are those of the event group with the smallest share. The user's events go to DETAIL, which may be
  * NULL. A metric that needs several events is missing if one of them is. Call it after VALUES got
  * the task counters: their CPU time tells how much of the step came after perf_poll() gave up.

@@ -23,7 +23,7 @@ int perf_set_create(const struct perf_event_ops *ops, void *ctx, const struct hw
 void perf_set_destroy(struct perf_set *s);
 
 struct perf_set_target {
-	pid_t pid; /* or a cgroup's descriptor */
+	pid_t pid; /* a task, or the descriptor of a cgroup (FLAGS) */
 	int cpu;   /* -1: wherever the task is */
 	unsigned long flags;
 	bool is_inherited; /* forks of the task inherit the counter; counting begins at its exec */

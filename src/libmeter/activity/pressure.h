@@ -16,7 +16,7 @@
  *	PSI exists for v2 groups only, with CONFIG_PSI, unless booted with psi=0; RHEL needs psi=1
  *	"full" of the CPU exists since Linux 5.13
  *
- * Throttling is that of the step's own cpu controller: v2's, or v1's where cpu is mounted with
+ * Throttling is read from the step's own cpu controller of v2, or of v1 if cpu is mounted together with
  * cpuacct. A quota of a cgroup above, such as a systemd slice, is not seen.
  */
 void pressure_read(const char *v2, const char *cpuacct, struct values *f);

@@ -159,7 +159,7 @@ static void count_slots(struct probes *p, struct probes_count *c, struct probes_
 
 	for (seen = 0; rc == 0 && seen < PROBES_SLOTS; seen++) {
 		if (probes_owner(p, slot, &owner) < 0) {
-			/* just released */
+			/* the slot was released just now */
 		} else if (procstat_is_alive((pid_t)owner.pid, owner.start)) {
 			c->slots++;
 			c->groups |= owner.groups;
@@ -180,7 +180,7 @@ static void count_users(struct probes *p, struct probes_count *c, struct probes_
 
 	for (seen = 0; rc == 0 && seen < PROBES_USERS; seen++) {
 		if (bpfsys_lookup(users_of(p), &pid, &user) < 0) {
-			/* just withdrawn */
+			/* the user was removed just now */
 		} else if (procstat_is_alive((pid_t)pid, user.start)) {
 			c->users++;
 		} else {

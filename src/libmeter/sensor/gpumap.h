@@ -23,11 +23,11 @@
 #define GPUMAP_WHOLE 1000000
 
 enum gpumap_kind {
-	GPUMAP_OTHER,	 /* not a GPU's, or not of a single GPU: nvidiactl, MIG's config and monitor */
-	GPUMAP_GPU,
-	GPUMAP_PART,	 /* one of `parts` equal ones */
-	GPUMAP_INSTANCE, /* a MIG GPU instance with all its compute instances, or one of these */
-	GPUMAP_UNKNOWN,	 /* of MIG, but its GPU is not known */
+	GPUMAP_OTHER,	 /* the file does not belong to one GPU: nvidiactl, config and monitor of MIG */
+	GPUMAP_GPU,	 /* a whole GPU */
+	GPUMAP_PART,	 /* one of `parts` equal parts of a GPU */
+	GPUMAP_INSTANCE, /* a GPU instance of MIG with all its compute instances, or one of these */
+	GPUMAP_UNKNOWN,	 /* the file is of MIG, but its GPU is not known */
 };
 
 struct gpumap_file {
@@ -41,20 +41,21 @@ struct gpumap_file {
 
 struct gpumap;
 
-/* Reads nothing yet. ROOT is SysRoot, borrowed. NULL: no memory. */
+/* Makes the object; reads nothing yet. ROOT is SysRoot, borrowed. NULL: out of memory. */
 struct gpumap *gpumap_create(const char *root);
 void gpumap_destroy(struct gpumap *m);
 
+/* Finds the GPU and kind of the device file PATH. */
 void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret);
 
-/* Why a file is GPUMAP_UNKNOWN. */
+/* Returns why the last file was GPUMAP_UNKNOWN. */
 const char *gpumap_why(const struct gpumap *m);
 
 /*
- * The share, in ppm of its GPU, of the MIG instance F. Its size is the one in KNOWN (the sizes that the
- * driver told). If F is not there, its size is the one in TYPE, the name of its GRES type ("1g.5gb",
- * "a100_3g.20gb", "1c.3g.20gb"; NULL: no type). A GPU that is not in KNOWN is assumed to have 7 slices,
- * and its instance to have the same share of the memory as of the slices. 0: not known.
+ * Returns the share of the MIG instance F of its GPU, in ppm; 0: not known. The size of F is taken from KNOWN, the
+ * sizes by the driver. If F is not in KNOWN, the size is taken from TYPE, the name of its GRES type ("1g.5gb",
+ * "a100_3g.20gb", "1c.3g.20gb"; NULL: no type). If the GPU is not in KNOWN, it is assumed to have 7 slices, and F the
+ * same share of its memory as of its slices.
  */
 uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type);
 

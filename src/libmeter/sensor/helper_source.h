@@ -12,12 +12,12 @@
 
 struct helper_source_setup {
 	enum source_id id;
-	const char *program;	 /* in the helper folder */
-	const char *args[8];	 /* up to a NULL */
+	const char *program;	 /* name of the program in the helper folder */
+	const char *args[8];	 /* arguments, ended by NULL */
 	bool keeps_env; /* slurmd's environment is passed on, because a vendor's library needs it */
 	/*
-	 * true: each tick asks the helper, and waits some milliseconds for its answer; false: the
-	 * helper sends values by itself
+	 * If true, each tick asks the helper, and waits some milliseconds for the answer. If false, the
+	 * helper sends values by itself.
 	 */
 	bool is_asked;
 	uint64_t fresh_ns;    /* an answer younger than this is used again, and the helper is not asked */
@@ -36,7 +36,7 @@ struct helper_source_setup {
 int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,
 		       struct source **ret, struct errmsg *err);
 
-/* As in struct source_ops. */
+/* These are members of struct source_ops. */
 int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		       struct source_state *state, struct reading *ret);
 size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_t max);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * integrate.h - for sensors that show power, not energy. Only this module turns samples of power
- * into joules; it uses the trapezoid rule. If two samples are too far apart, the energy between them is
- * unknown and is not guessed.
+ * integrate.h - computes energy from samples of power by the trapezoid rule, for sensors that show power. If two samples
+ * are too far apart, the energy between them is unknown and is not guessed.
  */
 #ifndef CEEMS_INTEGRATE_H
 #define CEEMS_INTEGRATE_H
@@ -38,10 +37,10 @@ int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_
 
 /*
  * Adds a power sample for a source's read(). The last sample is saved in STATE as "NAME ns" and
- * "NAME mW", so that a restarted slurmd goes on from it; of *I only the two limits are used. PART
- * gets the energy and the time up to which it was measured; if several sensors go into PART, the
- * earliest of their times. Errors are counted in R. Returns as integrate_add(), or -ENOSPC or
- * -ENAMETOOLONG from STATE, and then PART is not changed.
+ * "NAME mW", so that a restarted slurmd goes on from it; of *I only the two limits are used. PART gets
+ * the energy, and the time up to which it was measured: the earliest time if several sensors share PART.
+ * Errors are counted in R. Returns as integrate_add(), or -ENOSPC or -ENAMETOOLONG from STATE; after an
+ * error PART is not changed.
  */
 int integrate_book(struct integrate *i, struct source_state *state, const char *name,
 		   uint64_t power_mw, uint64_t t_ns, struct reading *r,

@@ -18,9 +18,9 @@ struct model_cpu {
 };
 
 /*
- * Finds the table's entry for this CPU; model_cpu_default if it has none. The entry is static.
- * Reads /proc/cpuinfo below SYS_ROOT; if a fake root has none, the machine's own. *ret_cpus is at
- * least 1.
+ * Returns the table's entry for this CPU, or model_cpu_default if there is none; both are static. Reads
+ * /proc/cpuinfo below SYS_ROOT, or the machine's own if a fake root has none. *RET_CPUS is the number of
+ * CPUs, at least 1.
  */
 const struct model_cpu *model_cpu_find(const char *sys_root, uint32_t *ret_cpus);
 

@@ -27,6 +27,6 @@ struct perf_event_ops {
 	void (*close)(void *ctx, int fd);
 };
 
-extern const struct perf_event_ops perf_event_kernel; /* CTX: NULL */
+extern const struct perf_event_ops perf_event_kernel; /* the real kernel; CTX is NULL */
 
 #endif

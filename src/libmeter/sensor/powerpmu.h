@@ -15,13 +15,13 @@ struct powerpmu;
 /*
  * Opens energy-pkg, energy-ram and energy-psys on each CPU of the PMU's cpumask; the mask has one
  * CPU per package or die. -ENODEV: there is no such PMU, or it counts no energy of packages or
- * DRAM. OPS and CTX have to outlive it.
+ * DRAM. *RET borrows OPS and CTX.
  */
 int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx,
 		  struct powerpmu **ret, struct errmsg *err);
 void powerpmu_close(struct powerpmu *p);
 
-/* As in struct source_ops. The first read() only sets the bases; STATE is ignored then. */
+/* As in struct source_ops, except that the first read ignores STATE and is only the base for later ones. */
 int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
 		  struct reading *ret);
 size_t powerpmu_zones(const struct powerpmu *p, struct source_zone *ret, size_t max);

@@ -111,7 +111,7 @@ struct gpu_slice {
 	uint8_t slices;	   /* compute slices */
 	uint8_t gi_slices; /* compute slices of its GPU instance */
 	uint8_t pad[3];
-	uint32_t mem_mb; /* of the GPU instance */
+	uint32_t mem_mb; /* memory of the GPU instance */
 };
 struct gpu_slices {
 	uint32_t n;
@@ -132,7 +132,7 @@ struct source_zone {
 	const char *name;   /* "intel-rapl:0"; borrowed until close() */
 	const char *folder; /* folder of the counter, with a slash at the end */
 	const char *kind;   /* "package", "dram", "psys" */
-	unsigned int index; /* of the package */
+	unsigned int index; /* number of the package */
 };
 
 /* The settings of all sources. Pointers are borrowed until close(). */
@@ -144,7 +144,7 @@ struct source_env {
 	const char *redfish_conf;  /* RedfishConf; empty: not set */
 	const char *ipmi_sensor;   /* "dcmi", or the name of a power sensor in the SDR */
 	uint64_t slow_interval_ns; /* time between two requests to a BMC */
-	const char *nvml_library;  /* for dlopen() */
+	const char *nvml_library;  /* name or path for dlopen() */
 	const char *rocm_library;
 	const char *helper_dir; /* folder of the helper programs, which ask sensors that may hang */
 };

@@ -18,7 +18,7 @@
 #define UNKNOWN UINT64_MAX
 
 struct packages {
-	uint64_t id[SOCKETS_MAX]; /* in ascending order */
+	uint64_t id[SOCKETS_MAX]; /* ids of packages, in ascending order */
 	unsigned int n;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * topology.h - which processor is on which socket, as units of domain.h count sockets.
+ * topology.h - reads on which socket each CPU is. Sockets are numbered as the units in domain.h.
  */
 #ifndef CEEMS_TOPOLOGY_H
 #define CEEMS_TOPOLOGY_H
