@@ -18,6 +18,7 @@ struct spank_request {
 	struct perf_request perf; /* what --ceems-perf asks for */
 	bool is_report;	      /* --ceems-report was given */
 	uint64_t trace_ns;    /* interval of --ceems-trace; 0: the option was not given */
+	bool is_trace_context; /* --ceems-trace-context was given */
 	struct profile_request profile; /* --ceems-profile; if hz is 0, the option was not given */
 };
 

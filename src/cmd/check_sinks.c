@@ -65,7 +65,7 @@ static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 		check_error(c, sink->name, hint, "Sinks has %s, %s is empty", sink->name, sink->secret.key);
 	} else if (sink->check &&
 		   (!has_secret || check_secret_file(c, sink->secret.key, sinks_setting(c, &sink->secret)))) {
-		sink->check(&c->settings, sinks_tell, &teller);
+		sink->check(&c->settings, sinks_tell, &report);
 	}
 	if (sink->db && c->settings.mariadb_retention_ns &&
 	    c->settings.correction_wait_ns > c->settings.mariadb_retention_ns)
