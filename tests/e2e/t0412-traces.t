@@ -42,7 +42,7 @@ tells() {
 }
 
 ids=()
-env=(TRACEPARENT=$parent TRACESTATE=vendor=1)
+env=("TRACEPARENT=$parent" TRACESTATE=vendor=1)
 with=$(tells with)
 none=$(tells none --export=NONE)
 env=()

@@ -89,7 +89,7 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	if (record_to_json(r, &made.json[i], &len, &err) < 0)
 		diag("%s", err.text);
 	record_destroy(r);
-	made.item[i] = (struct sink_item){ STORE_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i, NULL };
+	made.item[i] = (struct sink_item){ STORE_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i, NULL, false };
 	made.r[i] = SINK_RETRY;
 	made.n++;
 }

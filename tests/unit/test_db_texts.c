@@ -51,7 +51,7 @@ static bool says(const char *table, const char *column, const char *want)
 
 static enum sink_result send_json(enum store_kind kind, const char *key, const char *json)
 {
-	struct sink_item item = { kind, key, strlen(key), json, strlen(json), 0, NULL };
+	struct sink_item item = { kind, key, strlen(key), json, strlen(json), 0, NULL, false };
 	enum sink_result r = SINK_RETRY;
 
 	rig.err.text[0] = '\0';

@@ -346,10 +346,10 @@ static void test_refused_in_front(void)
 
 static void test_keep_order(void)
 {
-	struct sink_item item[4] = { { STORE_RECORD, "c/1", 3, "{}", 2, 0, NULL },
-				     { STORE_RECORD, "c/2", 3, "{}", 2, 1, NULL },
-				     { STORE_RECORD, "c/2", 3, "{}", 2, 2, NULL },
-				     { STORE_RECORD, "c/1", 3, "{}", 2, 3, NULL } };
+	struct sink_item item[4] = { { STORE_RECORD, "c/1", 3, "{}", 2, 0, NULL, false },
+				     { STORE_RECORD, "c/2", 3, "{}", 2, 1, NULL, false },
+				     { STORE_RECORD, "c/2", 3, "{}", 2, 2, NULL, false },
+				     { STORE_RECORD, "c/1", 3, "{}", 2, 3, NULL, false } };
 	enum sink_result r[4] = { SINK_ACKED, SINK_RETRY, SINK_ACKED, SINK_ACKED };
 	struct store *s = open_store();
 	struct deliver *d;

@@ -32,7 +32,7 @@ static int send_all(struct sink *k, const char *const *text, enum sink_result *r
 	int rc;
 
 	for (n = 0; text[n]; n++) {
-		item[n] = (struct sink_item){ STORE_RECORD, "k", 1, text[n], strlen(text[n]), n, NULL };
+		item[n] = (struct sink_item){ STORE_RECORD, "k", 1, text[n], strlen(text[n]), n, NULL, false };
 		result[n] = SINK_RETRY;
 	}
 	rc = sink_file.deliver(k, item, n, result, 1000000000, &err);

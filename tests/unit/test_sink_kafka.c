@@ -134,7 +134,7 @@ static struct sink *open_mock(const char *more)
 
 static struct sink_item item_of(const char *key, const char *json)
 {
-	return (struct sink_item){ STORE_RECORD, key, strlen(key), json, strlen(json), 0, NULL };
+	return (struct sink_item){ STORE_RECORD, key, strlen(key), json, strlen(json), 0, NULL, false };
 }
 
 static void fill(struct sink_item *item, enum sink_result *r, size_t n)

@@ -405,7 +405,7 @@ static void test_rows(void)
 	/* what is no record, what the server refuses, what is too large for it; between good ones */
 	make(10, 1, "good");
 	made.json[1] = strdup("{\"schema\":");
-	made.item[1] = (struct sink_item){ STORE_RECORD, "bad", 3, made.json[1], 10, 1, NULL };
+	made.item[1] = (struct sink_item){ STORE_RECORD, "bad", 3, made.json[1], 10, 1, NULL, false };
 	made.n++;
 	make(11, 0, "key with \xc3\xa4");
 	made.item[2].key = "c\xc3\xa4/1/0";
