@@ -29,6 +29,7 @@ static struct {
 	int fail_at;	   /* items from here on are retried; -1: none */
 	int lag;	   /* so many of the last new ones are left on their way */
 	const char *poison; /* items with this text are refused */
+	bool is_partial;    /* the first item of a batch is taken in part */
 	const char *hold;   /* the item with this text waits */
 	char got[65536];   /* what was acked, in order */
 	size_t last_n;
@@ -83,6 +84,10 @@ static int fake_deliver(struct sink *k, struct sink_item *item, size_t n,
 		strncat(fake.got, item[i].json,
 			item[i].json_len < 200 ? item[i].json_len : 1);
 		strcat(fake.got, ";");
+	}
+	if (n && fake.is_partial) {
+		item[0].is_partial = true;
+		item[0].why = strdup("2 spans");
 	}
 	if (fake.hold)
 		return errmsg_set(e, -EAGAIN, "it waits");
@@ -341,6 +346,26 @@ static void test_refused_in_front(void)
 	is_int(errors, 1, "only the refusal is logged");
 	ok(strstr(last_line, "fake: refuses record c/1,1,0/0: poison \"found\"; see ") != NULL, "as: %s",
 	   last_line);
+	end(s, d);
+}
+
+/* What is taken in part is settled, counted and said. */
+static void test_partial(void)
+{
+	struct store *s = open_store();
+	struct deliver_stats st;
+	struct deliver *d;
+
+	fake_reset();
+	forget_log();
+	d = make(s);
+	put_job(s, STORE_RECORD, 1, "a");
+	put_job(s, STORE_RECORD, 2, "b");
+	fake.is_partial = true;
+	is_int(deliver_run(d, S, S), 2, "taken in part is taken");
+	deliver_get_stats(d, &st);
+	ok(st.acked == 2 && !st.refused && st.partial == 1, "and counted once per batch");
+	ok(errors == 1 && strstr(last_line, "fake: takes records only in part: 2 spans; ") != NULL, "as: %s", last_line);
 	end(s, d);
 }
 
@@ -663,6 +688,7 @@ int main(void)
 	test_outage();
 	test_window();
 	test_refused_in_front();
+	test_partial();
 	test_keep_order();
 	test_open_later();
 	test_refused();
