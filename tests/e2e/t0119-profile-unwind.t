@@ -59,8 +59,7 @@ cat >"$e2e_work/all" <<-EOT
 		case \$1 in
 		c-dlopen) $e2e_work/\$1 $seconds 75 0 $e2e_work/callers.so ;;
 		c-threads) $e2e_work/\$1 $((seconds / 4 + 1)) 75 4 ;;
-		c-short) for ((i = 0; i < $seconds * 50; i++)); do $e2e_work/\$1 0.02 75; done |
-			awk '{ sum += \$1 } END { printf "%.4f\n", sum / NR }' ;;
+		c-short) for ((i = 0; i < $seconds * 50; i++)); do $e2e_work/\$1 0.02 75; done ;;
 		openmp) OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 $e2e_work/\$1 $((seconds / 2 + 1)) 75 ;;
 		python) $e2e_work/\$1 $e2e_work/work.py $seconds ;;
 		*) $e2e_work/\$1 $seconds 75 ;;
@@ -108,6 +107,7 @@ for name in "${programs[@]}"; do
 	share="(lambda has: has('heavy') / max(1, has('heavy') + has('light')))($has)"
 	whole="1 - sum(s.count for s in $mine if s.labels.get('stack')) / max(1, $count)"
 	part=$(tail -n 1 "$e2e_work/out/$name")
+	[ "$name" != c-short ] || part=0.75 # its own number counts what is before main(), too
 	is "$(of "$file" "(lambda n: abs($share - $part) <= max(0.02, 4 * ($part * (1 - $part) / max(1, n)) ** 0.5))($count)")" True \
 		"$name: heavy() has $(of "$file" "'%.4f' % ($share)") of $(of "$file" "$count") samples, of CPU time $part"
 	least=0.99
@@ -125,7 +125,7 @@ done
 
 if [ -n "$perf" ]; then
 	"$perf" script -i "$e2e_work/perf.data" -F comm,ip,sym 2>/dev/null |
-		awk '$1 == "c-pie" { n[plain($3)]++; all++ }
+		awk '$1 == "c-pie" && NF >= 3 { n[plain($3)]++; all++ }
 			# one of several names for a place, and parts that the compiler took out
 			function plain(name) {
 				sub(/[+.@].*/, "", name); sub(/^__GI_/, "", name); sub(/memmove/, "memcpy", name); return name

@@ -180,13 +180,13 @@ static int open_filter(struct stacks *s, const struct stacks_setup *setup, struc
 
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err)
 {
-	struct stacks *s = calloc(1, sizeof(*s));
+	struct stacks *s = setup->cgroup_fd < 0 ? NULL : calloc(1, sizeof(*s));
 	struct stacks_setup used = *setup;
 	size_t i;
 	int rc;
 
 	if (!s)
-		return errmsg_errno(err, -ENOMEM, "stacks");
+		return errmsg_errno(err, setup->cgroup_fd < 0 ? -EBADF : -ENOMEM, "stacks");
 	s->filter = (struct stacks_filter){ -1, -1, -1 };
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	s->ring = calloc(setup->ncpus + 1, sizeof(*s->ring));
