@@ -17,7 +17,7 @@
 
 /* Shortest time between two look-ups of names because of an unknown QOS. */
 #define NAMES_AGAIN_NS (60 * NSEC_PER_SEC)
-#define ACK_DELAY_US 10000 /* the kernel refuses less than two of its ticks */
+#define ACK_DELAY_US 5000 /* the kernel refuses one of its ticks, which has 4 ms at 250 Hz */
 #ifndef TCP_DELACK_MAX_US
 #define TCP_DELACK_MAX_US 46 /* linux/tcp.h */
 #endif
