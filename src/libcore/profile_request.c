@@ -46,6 +46,7 @@ static int add_word(const char *word, size_t len, struct profile_request *w, str
 
 int profile_request_parse(const char *text, struct profile_request *ret, struct errmsg *err)
 {
+	const char *whole = text;
 	struct profile_request w = { 0 };
 	size_t len;
 	int rc;
@@ -57,7 +58,7 @@ int profile_request_parse(const char *text, struct profile_request *ret, struct 
 			return rc;
 		text += len;
 		if (text[0] == ',' && *++text == '\0')
-			return errmsg_set(err, -EINVAL, "nothing follows the last comma");
+			return errmsg_set(err, -EINVAL, "'%.32s': nothing follows the last comma", whole);
 	}
 	if (!w.hz)
 		w.hz = PROFILE_REQUEST_HZ_DEFAULT;

@@ -9,6 +9,7 @@
 
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/trust.h"
 #include "src/libutil/util.h"
 
 #define TABLE_MAX_BYTES (1024 * 1024)
@@ -197,7 +198,7 @@ static int read_table(const char *path, char **ret, struct errmsg *err)
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	size_t len;
-	int rc = fileio_read_ours(path, TABLE_MAX_BYTES, &st, &text, &len, err);
+	int rc = fileio_read_checked(path, TABLE_MAX_BYTES, trust_is_ours, &st, &text, &len, err);
 
 	if (rc < 0)
 		return rc;

@@ -9,6 +9,7 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/trust.h"
 #include "src/libutil/util.h"
 
 #define FIELDS 8
@@ -206,7 +207,7 @@ int factor_series_read(const char *path, struct factor_series *ret, struct errms
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	size_t len;
-	int rc = fileio_read_ours(path, FACTOR_SERIES_MAX_BYTES, &st, &text, &len, err);
+	int rc = fileio_read_checked(path, FACTOR_SERIES_MAX_BYTES, trust_is_ours, &st, &text, &len, err);
 
 	return rc < 0 ? rc : parse_text(path, text, len, ret, err);
 }

@@ -111,7 +111,7 @@ int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 	char *p;
 	int rc;
 
-	rc = fileio_read_ours(path, CONF_MAX, &st, &text, &len, err);
+	rc = fileio_read_checked(path, CONF_MAX, trust_is_owners, &st, &text, &len, err);
 	if (rc < 0)
 		return rc;
 	if (strlen(text) != len)

@@ -63,7 +63,7 @@ static int read_defaults(const char *defaults_file, char **ret, size_t *ret_len,
 
 	if (!defaults_file || !*defaults_file)
 		return errmsg_set(err, -EINVAL, "MariadbDefaultsFile is not set");
-	rc = fileio_read_ours(defaults_file, DEFAULTS_MAX, &st, ret, ret_len, err);
+	rc = fileio_read_checked(defaults_file, DEFAULTS_MAX, trust_is_owners, &st, ret, ret_len, err);
 	if (rc < 0)
 		return rc;
 	/* "password" without a value asks for one */

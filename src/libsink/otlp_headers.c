@@ -73,11 +73,10 @@ int otlp_headers_read(const char *path, struct curl_slist **list, struct errmsg 
 {
 	unsigned int at = 0;
 	char *text, *line, *rest;
+	struct stat st;
 	size_t len;
-	int rc = trust_check_private(path, err);
+	int rc = fileio_read_checked(path, FILE_MAX, trust_is_secret, &st, &text, &len, err);
 
-	if (rc == 0)
-		rc = fileio_read_alloc(path, FILE_MAX, &text, &len, err);
 	if (rc < 0)
 		return rc;
 	if (strlen(text) != len)

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "src/libutil/parse.h"
-#include "src/libutil/trust.h"
 
 int fileio_open_at_root(const char *root, const char *path)
 {
@@ -126,8 +125,9 @@ int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 	return fd < 0 ? fd : read_all(fd, &st, path, max, ret, ret_len, err);
 }
 
-int fileio_read_ours(const char *path, size_t max, struct stat *st, char **ret, size_t *ret_len,
-		     struct errmsg *err)
+int fileio_read_checked(const char *path, size_t max,
+			int (*check)(const char *path, const struct stat *st, struct errmsg *err),
+			struct stat *st, char **ret, size_t *ret_len, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
 	int rc;
@@ -135,7 +135,7 @@ int fileio_read_ours(const char *path, size_t max, struct stat *st, char **ret, 
 	fd = fileio_open_regular(path, st, err);
 	if (fd < 0)
 		return fd;
-	rc = trust_is_ours(path, st, err);
+	rc = check(path, st, err);
 	return rc < 0 ? rc : read_all(fd, st, path, max, ret, ret_len, err);
 }
 

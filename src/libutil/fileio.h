@@ -51,9 +51,13 @@ int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err);
  */
 int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 		      struct errmsg *err);
-/* The same of a file that decides what we do; *ST is its status. -EPERM: see trust_is_ours(). */
-int fileio_read_ours(const char *path, size_t max, struct stat *st, char **ret, size_t *ret_len,
-		     struct errmsg *err);
+/*
+ * Reads a file that decides what we do, if CHECK accepts its status: trust_is_ours(),
+ * trust_is_owners(), trust_is_secret(). *ST is the status. Else as fileio_read_alloc().
+ */
+int fileio_read_checked(const char *path, size_t max,
+			int (*check)(const char *path, const struct stat *st, struct errmsg *err),
+			struct stat *st, char **ret, size_t *ret_len, struct errmsg *err);
 
 /*
  * Replaces PATH by rename(), so a reader sees the old or the new content, never a part. The

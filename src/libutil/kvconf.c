@@ -10,6 +10,7 @@
 
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
+#include "src/libutil/trust.h"
 
 #define KVCONF_MAX_BYTES (1u << 20)
 #define KVCONF_MAX_KEYS 256
@@ -303,7 +304,7 @@ int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkey
 	if (nkeys > KVCONF_MAX_KEYS)
 		return errmsg_set(err, -EINVAL, "kvconf: a table of %zu keys, at most %d are supported", nkeys,
 				  KVCONF_MAX_KEYS);
-	rc = fileio_read_ours(path, KVCONF_MAX_BYTES, &st, &text, &len, err);
+	rc = fileio_read_checked(path, KVCONF_MAX_BYTES, trust_is_ours, &st, &text, &len, err);
 	if (rc < 0)
 		return rc;
 	if (strlen(text) != len)

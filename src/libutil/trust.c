@@ -33,7 +33,7 @@ static int check_owner(const char *path, const struct stat *st, struct errmsg *e
 			  (unsigned int)st->st_uid);
 }
 
-static int check_writers(const char *path, const struct stat *st, struct errmsg *err)
+int trust_is_owners(const char *path, const struct stat *st, struct errmsg *err)
 {
 	bool is_sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
 
@@ -64,7 +64,7 @@ static int check_one(const char *path, struct errmsg *err)
 	if (stat(path, &st) < 0)
 		return errmsg_errno(err, -errno, "%s", path);
 	rc = check_owner(path, &st, err);
-	return rc < 0 ? rc : check_writers(path, &st, err);
+	return rc < 0 ? rc : trust_is_owners(path, &st, err);
 }
 
 int trust_check(const char *path, struct errmsg *err)
@@ -90,7 +90,7 @@ int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err)
 		if (rc < 0)
 			return rc;
 	}
-	return check_writers(path, st, err);
+	return trust_is_owners(path, st, err);
 }
 
 int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err)

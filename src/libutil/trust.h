@@ -25,6 +25,12 @@ int trust_check(const char *path, struct errmsg *err);
  */
 int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err);
 
+/*
+ * Returns 0 if nobody but its owner can write the file of ST, whoever the owner is: root may be told
+ * to use a file of SlurmUser. -EPERM with what to type.
+ */
+int trust_is_owners(const char *path, const struct stat *st, struct errmsg *err);
+
 /* Returns 0 if only its owner can read and write the file of ST; -EACCES with what to type. */
 int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err);
 
