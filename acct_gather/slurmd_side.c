@@ -85,9 +85,9 @@ static int start_sampler(struct errmsg *err)
 	side.is_foreign = &conf && conf && !abi_is_right();
 	if (side.is_foreign)
 		return errmsg_set(err, -EINVAL, "slurmd differs from the Slurm headers that this plugin was "
-				  "built with, though both have version " SLURM_VERSION_STRING "; build the "
-				  "plugin with the source of exactly the installed package, which "
-				  "contrib/slurm-source gets");
+				  "built with, though both have version " SLURM_VERSION_STRING "; get the "
+				  "source of exactly the installed package with contrib/slurm-source, and "
+				  "build the plugin with it");
 	if (!&conf || !conf || !conf->node_name)
 		return errmsg_set(err, -EINVAL, "slurmd has no node name yet");
 	rc = plugin_conf_load(conf->node_name, &settings, err);

@@ -56,7 +56,7 @@ struct net_packet {
 
 struct net_extension {
 	__u8 next, length;
-	__be16 rest; /* in a fragment header: offset and flags; in others: the first option */
+	__be16 rest; /* in a fragment header: offset and flags; in a hop-by-hop header: type and length of the first option */
 };
 
 /*

@@ -4,7 +4,7 @@
  * and lists the connected sockets. Nothing runs per packet or call. A connection of no step costs
  * one look into the cache of slot.bpf.h.
  *
- * The slot is looked up when the counts are added, and never kept. So if a socket outlives its
+ * The step's slot (the number of its row, slot.bpf.h) is looked up when the counts are added, and never kept. So if a socket outlives its
  * step, no slot is found, and its counts do not go to the next step in that slot.
  *
  * A closing socket is first marked, so that the iterator skips it, and then its counters are added
@@ -14,7 +14,8 @@
  * Two programs do the same work, and the mark tells the second that the first has done it. Since
  * 6.1 (05b24ff9b2cf) the kernel skips a program on a CPU that is already running that program. With
  * one program, a socket that closes in a softirq while a process is closing another one would be
- * lost. With two programs, one can always run, since sockets change state at two levels only.
+ * lost. With two programs, one can always run, since sockets change state at two
+ * levels only: in a process, and in a softirq that interrupts it.
  */
 #ifndef CEEMS_TCP_BPF_H
 #define CEEMS_TCP_BPF_H

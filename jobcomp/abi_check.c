@@ -26,8 +26,8 @@ bool abi_check_job(const struct job_record *job)
 	right = is_as_built(job);
 	if (!right && !said)
 		error("ceems: jobcomp: slurmctld differs from the Slurm headers that this plugin was built with, "
-		      "though both have version %s; no job records are written. Build the plugin with the source "
-		      "of exactly the installed package, which contrib/slurm-source gets",
+		      "though both have version %s; no job records are written. Get the source of exactly "
+		      "the installed package with contrib/slurm-source, and build the plugin with it",
 		      SLURM_VERSION_STRING);
 	said = said || !right;
 	return right;

@@ -69,8 +69,9 @@ typedef struct job_details compat_job_details_t;
 #endif
 
 /*
- * 26.05: a resized job keeps its SLUID, and slurmdbd adds steps to the row with that SLUID. So all steps and all energy
- * of a resized job are in its first row (job_record.c, job_record_set_sluid(); common_as.c).
+ * 26.05: each resize adds a row to the job in slurmdbd, and all these rows have the same SLUID. slurmdbd
+ * finds the row of a step by the SLUID, which gives the first one. So all steps and all energy of a
+ * resized job are in its first row (Slurm's job_record.c, job_record_set_sluid(); common_as.c).
  */
 #define COMPAT_FIRST_PART_HAS_STEPS (SLURM_VERSION_NUMBER >= 0x1a0500)
 

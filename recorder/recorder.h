@@ -27,14 +27,14 @@
 #include "src/libstore/job_facts.h"
 #include "src/libstore/store.h"
 
-/* Most jobs that are asked for at the same time: the jobs of ten questions. */
+/* The largest number of jobs that are asked for at one time: ten questions of SLURMDB_ASK_MAX jobs each. */
 #define RECORDER_ASKED_MAX 1000
 
 struct asked_job {
 	uint64_t tag;	      /* tag of the answer to wait for */
 	uint32_t key_hash;
 	char key[RECORD_KEY_MAX];
-	struct job_facts *facts; /* owned; NULL: a job found in a window, whose key is not known */
+	struct job_facts *facts; /* owned; NULL: the search of a time window found this job, and its key is not known */
 	struct slurmdb_want want;
 	size_t facts_len;
 	enum store_job_state state;

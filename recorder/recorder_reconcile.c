@@ -18,7 +18,7 @@
 
 /* When to search: a new slurmctld sends slurmdbd what the killed one had not sent. */
 static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 240 * NSEC_PER_SEC };
-/* The search begins this much earlier, as ends are not reported in the order of their times. */
+/* The search begins this long before the last known end, as ends are not reported in the order of their times. */
 #define SLACK_S 60
 /* Name in the store's table `meta`: reconcile.from, during a search. */
 #define META_FROM "reconcile_from"

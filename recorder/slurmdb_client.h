@@ -55,7 +55,7 @@ struct slurmdb_client_stats {
 	bool is_up;   /* the last question was answered */
 };
 void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_client_stats *ret);
-/* Returns the number of requests without an answer. */
+/* Returns the number of requests whose answer has not been taken yet. */
 size_t slurmdb_client_pending(const struct slurmdb_client *c);
 
 enum slurmdb_answer_kind {

@@ -48,8 +48,8 @@ static void note_trouble(enum logger_level level, const char *line)
 }
 
 /*
- * Reads the series through the same helper process as slurmd does, so that `ceems check` does not
- * hang with the file system.
+ * Reads the series through a helper process of its own, as slurmd does, so that `ceems check` does not
+ * hang if the file system hangs.
  */
 static struct factor_feed *read_series(struct check *c, const struct factor_chain *chain)
 {

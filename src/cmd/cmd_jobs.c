@@ -287,7 +287,7 @@ static const struct cmd_option jobs_options[] = {
 	{ "allusers", 'a', NULL, "of all users" },
 	{ "cluster", 'M', "CLUSTER", "of this cluster; all: of every cluster" },
 	{ "clusters", 'M', "CLUSTER", NULL }, /* sacct's name */
-	{ "endtime", 'E', "TIME", "that ran before; default: now" },
+	{ "endtime", 'E', "TIME", "submitted before; default: now" },
 	{ "name", OPT_NAME, "NAME,...", "with these names" },
 	{ "partition", 'r', "PARTITION,...", "of these partitions" },
 	{ "starttime", 'S', "TIME", "that ran since; default: today" },

@@ -101,7 +101,7 @@ static int add_rows(struct cells *cells, const struct job_compare *c, bool all)
 		for (k = 0; k < 2; k++)
 			jobs_cell(&j[k], field.column, &cell[1 + k], buf[k]);
 		set_ratio(&cell[3], &cell[1], &cell[2]);
-		/* the ratio of two texts is empty, not n/a */
+		/* in the table, the ratio is empty, not n/a, if a value is a text */
 		if (!all && (cell[1].kind == CELL_TEXT || cell[2].kind == CELL_TEXT))
 			cell[3] = (struct cell){ .kind = CELL_TEXT, .text = "" };
 		if (all || !rows[i].if_any || has_any(&cell[1]) || has_any(&cell[2]))

@@ -212,7 +212,7 @@ static void set_wasted(struct cell *cell, const struct jobs_job *j)
 
 	for (w = 0; w < WASTE_N; w++)
 		uj += isnan(waste_uj[w]) ? 0 : waste_uj[w];
-	/* unknown if the job did not fail and its idle energy is unknown: then no cause is known */
+	/* n/a if no cause of waste is known: energy, idle energy, or the use of CPUs and memory is missing */
 	if (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || uj > 0)
 		set_wh(cell, round_u64(uj));
 }

@@ -8,7 +8,7 @@
 /* Zeroed memory is an empty set. */
 struct summary_set {
 	struct summary **summary; /* the array and its elements are owned; sorted by name */
-	char **name;		  /* the same, with the name of each summary */
+	char **name;		  /* name[i] is the name of summary[i]; array and elements are owned */
 	size_t n;
 };
 void summary_set_fini(struct summary_set *set);

@@ -51,7 +51,7 @@ static void *run_reader(void *arg)
 			err.text[0] = '\0';
 		if (rc < 0 || job_id != r->job_id)
 			top_frame_free(&frame);
-		/* drop the answer if other rows were asked for meanwhile */
+		/* keep the answer only if no other rows were asked for meanwhile */
 		if (job_id == r->job_id) {
 			top_frame_free(&r->frame);
 			r->frame = frame;

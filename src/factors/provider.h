@@ -55,7 +55,7 @@ struct provider {
 	const char *zones;
 	/* Its keys in ceems-factors.conf (PROVIDER_KEY); the list ends at a key without a name. */
 	struct kvconf_key keys[PROVIDER_KEYS_MAX];
-	/* Writes the name in the series of a ZONE that the site gave none; NULL: the zone's own name. */
+	/* Writes the name that ZONE gets in the series if the site gave it no name; NULL: ZONE itself is the name. */
 	void (*region)(const char *zone, char *buf, size_t size);
 	/* Checks that tokens and passwords are there; NULL: none is needed. */
 	int (*ready)(const struct provider_conf *conf, struct errmsg *err);

@@ -33,9 +33,10 @@ extern const struct domain_info domain_table[DOMAIN_N];
 const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?" for another value */
 
 /*
- * The parts of a domain. CPU and DRAM: sockets, by physical_package_id. GPU: N of /dev/nvidiaN, or
- * N of /dev/dri/renderD(128+N); for a partitioned GPU its lowest N. Sockets and GPUs beyond these
- * limits are counted as the last one.
+ * How many parts a domain can have, and how they are numbered. CPU and DRAM: physical_package_id of
+ * the socket, or the sockets' order by it if an id is SOCKETS_MAX or above. GPU: N of /dev/nvidiaN,
+ * or N of /dev/dri/renderD(128+N); a GPU in partitions has the lowest N of them. A part whose number
+ * is above the limit is counted with the last part.
  */
 #define SOCKETS_MAX 8
 #define GPUS_MAX 64 /* eight MI300X have 64 render nodes, partitioned or not */

@@ -20,9 +20,10 @@ static const double shipped_nj[EVENT_N] = {
 #define MEMORY_S 900.0	   /* time in which the weight of a window fades to 1/e */
 #define LONGEST_S 60.0	   /* a longer window counts only so much */
 /*
- * How strongly the fit is held to the start values: the length of a program's phase in seconds, divided
- * by the variance of theta. Otherwise power that no event explains (vector units, voltage, a socket that
- * wakes up) would be charged to a rare event.
+ * How strongly the fit keeps the cost of each event near its start value: the length of a program's
+ * phase in seconds, divided by the variance of theta (the cost relative to the start value). Without
+ * it, power that no event explains (vector units, voltage, a socket that wakes up) would be charged to
+ * a rare event.
  */
 #define STIFF 5.0
 #define LEAST_NOISE 0.02   /* the least error that is assumed */

@@ -400,7 +400,7 @@ static int sampler_book(struct sampler *s, struct ledger_page *page, const struc
 	rc = ledger_book_apply(s->book, page, tick);
 	if (rc < 0)
 		logger_log_once(&s->tick_failed, LOGGER_ERROR,
-				"ledger: a tick could not be booked: %s; it is made up for by the next",
+				"ledger: cannot write this tick: %s; the next tick will include its energy",
 				strerror(-rc));
 	else
 		(void)logger_once_reset(&s->tick_failed);

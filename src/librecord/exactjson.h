@@ -22,9 +22,9 @@
 int exactjson_load(const char *json, size_t len, json_t **ret, struct errmsg *err);
 
 /*
- * Writes V on one line, NUL-ended; the caller frees the text. Doubles (ratios) get six digits.
- * Control characters, including DEL and C1, are written as \u00xx. *RET_LEN (may be NULL) is the
- * length. NULL: out of memory.
+ * Writes V on one line, NUL-ended; the caller frees the text. Doubles (ratios) get six
+ * significant digits. Control characters, including DEL and C1, are escaped. *RET_LEN (may be NULL)
+ * is the length. NULL: out of memory.
  */
 char *exactjson_dump(const json_t *v, size_t *ret_len);
 

@@ -76,8 +76,8 @@ extern const struct record_field record_job_fields[];
 extern const struct record_field record_step_fields[];
 
 /*
- * Reads the number of row F from OBJECT, in our integer's unit (see scale). False: unknown, or not
- * a number.
+ * Reads the member that row F describes from the struct at OBJECT, as an integer in our unit; F->scale
+ * of them make one unit in JSON. False: the value is unknown, or the member is not a number.
  */
 bool record_field_number(const struct record_field *f, const void *object, uint64_t *ret);
 

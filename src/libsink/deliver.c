@@ -289,7 +289,10 @@ static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 	return (int)done;
 }
 
-/* Moves the sink's cursor past rows of kinds that the sink does not take. Only for an empty window. */
+/*
+ * Moves the sink's cursor past rows of kinds that the sink does not take. Call it only if no item is in
+ * the window: nothing that was read waits to be settled.
+ */
 static int deliver_pass(struct deliver *d, struct errmsg *err)
 {
 	int rc;

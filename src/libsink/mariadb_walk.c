@@ -19,7 +19,7 @@ static int open_filled(const struct settings *s, MYSQL **ret, struct errmsg *err
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, err);
 	if (rc == 0 && !schema)
-		rc = errmsg_set(err, -EPROTO, "database %s is empty: ceems db migrate", s->mariadb_database);
+		rc = errmsg_set(err, -EPROTO, "database %s has no tables of ceems: run ceems db migrate", s->mariadb_database);
 	if (rc < 0) {
 		mariadb_client_close(m);
 		return rc;

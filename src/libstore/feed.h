@@ -28,13 +28,13 @@ struct feed;
 struct feed_lost {
 	uint64_t count;		      /* losses since the last feed_take_lost() */
 	uint32_t id[FEED_LOST_IDS];   /* job ids of the first of these losses */
-	unsigned int nids;
+	unsigned int nids;	      /* number of elements in id */
 };
-/* number of elements in id */
 
 /*
  * Creates a queue; free it with feed_destroy(). BYTES is rounded up to a power of two, at least
- * 4096. An 8 MiB ring can always be filled to 31/32. Returns 0, -EINVAL (BYTES is too large),
+ * 4096. A chunk is used again only after all of it was released. So of the 32 chunks of an 8 MiB
+ * ring, 31 can always be filled, entries and padding together. Returns 0, -EINVAL (BYTES is too large),
  * -ENOMEM or -errno of eventfd().
  */
 int feed_create(size_t bytes, struct feed **ret, struct errmsg *err);

@@ -494,7 +494,10 @@ static int inbox_open_file(struct inbox_reader *r, struct errmsg *err)
 		r->pos = (struct inbox_pos){ .file = number };
 	if (r->pos.offset)
 		return 1;
-	/* a file without a whole header: its writer was killed; the offset stays 0 */
+	/*
+	 * The offset stays 0 if the header is not whole (its writer was killed, or still writes it) or has
+	 * another layout; inbox_read() then takes the file as damaged.
+	 */
 	if (pread(r->fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
 	    !memcmp(h.magic, INBOX_MAGIC, sizeof(h.magic)) && h.layout == INBOX_LAYOUT)
 		r->pos.offset = sizeof(h);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trace_grid.h - combines the traces of a job's nodes and steps into one series with equal
- * intervals. Sums stay exact: the rates of all intervals, each times its length, add up to the last
- * sum.
+ * intervals. Sums stay exact: for each metric, rate times length added up over all intervals is the
+ * metric's sum at the end of the traces.
  */
 #ifndef CEEMS_TRACE_GRID_H
 #define CEEMS_TRACE_GRID_H

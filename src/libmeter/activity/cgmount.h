@@ -41,9 +41,9 @@ void cgmount_expect(const struct cgmount_points *points);
 
 /*
  * Opens FILE in the cgroup folder of the step with cgroup path PATH; "." is the folder itself.
- * Returns a descriptor or -errno. -ENOENT if there is none, and for the paths "" and "/". The root
- * is never a step's: on a hybrid node whose Slurm uses v1, v2 shows each process in the root, whose
- * counters are those of the whole node.
+ * Returns a descriptor or -errno. -ENOENT: the folder or FILE does not exist, or PATH is "" or "/".
+ * The root is refused because its counters are those of the whole node. On a hybrid node where Slurm
+ * uses v1, /proc/PID/cgroup has "/" as the v2 path of each process.
  */
 int cgmount_open_step(const char *controller, const char *path, const char *file);
 

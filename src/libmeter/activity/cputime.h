@@ -27,7 +27,7 @@ int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
 /*
  * For steps without a cgroup: sums /proc/PID/stat over the descendants of ROOT, the step's
  * slurmstepd. A process that leaves that tree, such as a daemon whose parent ended, is no longer
- * counted. -ESRCH, -EOPNOTSUPP.
+ * counted. -ESRCH: ROOT is gone. -EOPNOTSUPP: the kernel lacks CONFIG_PROC_CHILDREN.
  */
 int cputime_open_tree(pid_t root, struct cputime **ret, struct errmsg *err);
 /*

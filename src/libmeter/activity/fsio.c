@@ -35,7 +35,7 @@ struct fsio {
 	} internal[INTERNAL_N];
 	struct {
 		ino_t ino;
-		uint32_t unknown; /* number of devices that had no name after the mounts were learned */
+		uint32_t unknown; /* devices that had no name even after this namespace's mounts were read */
 	} seen[NAMESPACES_MAX];
 	size_t nseen;
 	struct probes_fs fs; /* the last reading */

@@ -5,10 +5,11 @@
  * cycles, instructions, branches, branch misses: the kernel's generic events, which take the fixed
  *	counters where there are any. Not on Arm, where "branches" was PC_WRITE_RETIRED before 6.3.
  *
- * cache references and misses: of the last level, as far as a core can tell its own. AMD's L3 counts
- *	for all cores that share it, and the kernel's generic events are the L2's there; so what is
- *	taken is by where the fills of a core's L1 data cache come from: beyond its L2, and beyond its
- *	L3. Instruction fetches and prefetches that stop in the L2 are not in it.
+ * cache references and misses: of the last level, as far as a core can tell its own. AMD's L3 counter
+ *	counts for all cores that share the L3, and the kernel's generic cache events are those of the
+ *	L2 there. So on AMD, references are the fills of a core's L1 data cache from beyond its L2, and
+ *	misses are the fills from beyond its L3. Instruction fetches, and prefetches that stop in the
+ *	L2, are not counted.
  *
  * FP operations: by the vendor's own definition, where a fused multiply-add is two.
  *	Intel	"each count represents N computation operations ... FM(N)ADD/SUB instructions count
@@ -20,12 +21,14 @@
  *	Arm	FP_FIXED_OPS_SPEC counts operations, a multiply-add as two; FP_SCALE_OPS_SPEC those of
  *		SVE per 128 bits of vector (Arm ARM, D13.11), so times the CPU's vector length: 256 bits
  *		on V1, 128 on N2 and V2. Both are of instructions executed, also of those a wrong
- *		guess executed for nothing. N1 counts instructions only, which tells no operations.
+ *		guess executed for nothing. N1 counts only instructions, from which the operations are
+ *		not known.
  *
  * memory: lines of 64 bytes that a core's loads, stores (which read the line first) and prefetches
- *	brought from memory. What is written back to memory cannot be told by core. So this is
- *	read bandwidth.
- *	Skylake-X, Cascade Lake: reads that missed the L3; those from another socket's cache are in it.
+ *	brought from memory. Writes to memory cannot be counted per core. So this is read
+ *	bandwidth.
+ *	Skylake-X, Cascade Lake: reads that missed the L3, including those that another socket's cache
+ *		answered.
  *	Ice Lake-SP and later: OCR READS_TO_CORE.DRAM, local and remote.
  *	clients of Intel, Arm: misses of the last level.
  *	AMD: fills of the L1 data cache from memory; Zen 4 and 5 with extension memory (CXL).

@@ -20,12 +20,12 @@
 struct stepgroup;
 
 /*
- * Makes the cgroup "step_ceems_<our pid>" below the v2 cgroup of PID[0], and moves PID[n] there
- * with all their threads. RET_PATH gets its path as in /proc/PID/cgroup. If v2 is mounted nowhere,
- * it is mounted for this process alone, out of sight. -EOPNOTSUPP: the kernel has no v2 hierarchy,
- * the cgroup is outside our container, or it cannot have processes in a cgroup below it (threaded).
- * -EEXIST: the tasks already are in a step's v2 cgroup. -ESRCH: none of them is alive. -ENOSPC:
- * RET_PATH is too small.
+ * Makes the cgroup "step_ceems_<our pid>" below the v2 cgroup of PID[0], and moves the N processes of
+ * PID there, with all their threads. RET_PATH gets its path as in /proc/PID/cgroup. If no mount shows
+ * the parent cgroup writable, v2 is mounted without a mount point, which only this process can use.
+ * -EOPNOTSUPP: the kernel has no v2 hierarchy, the parent is outside our cgroup namespace, or it is
+ * threaded, so that no cgroup below it can have processes. -EEXIST: PID[0] already is in a step's v2
+ * cgroup. -ESRCH: PID[0] or all of PID have ended. -ENOSPC: RET_PATH is too small.
  */
 int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *ret_path, size_t size,
 		     struct errmsg *err);
