@@ -17,9 +17,9 @@ static enum otlp_verdict verdict_of(long status)
 	case 503:
 	case 504:
 		return OTLP_LATER;
-	case 401: /* the headers */
+	case 401: /* OtlpHeaders is wrong */
 	case 403:
-	case 404: /* the address */
+	case 404: /* OtlpUrl is wrong */
 	case 405:
 	case 407:
 		return OTLP_DENIED;
@@ -63,7 +63,7 @@ static void read_protobuf(const char *body, size_t len, struct otlp_answer *ret)
 	otlp__answer__free_unpacked(answer, NULL);
 }
 
-/* Some write 64-bit integers as numbers, not as texts. */
+/* Reads a 64-bit integer. OTLP's JSON has a string here, but some collectors write a number. */
 static int64_t integer_of(const json_t *v)
 {
 	uint64_t n;

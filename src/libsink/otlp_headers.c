@@ -11,10 +11,10 @@
 
 #define FILE_MAX ((size_t)64 << 10)
 #define BLANKS " \t\r"
-/* RFC 9110: what the name of a header is made of */
+/* The characters of a header's name (RFC 9110, token) */
 #define TOKEN "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/* Headers that are the sink's own. */
+/* Returns whether only the sink may set the header NAME. */
 static bool is_ours(const char *name)
 {
 	static const char *const ours[] = { "Connection", "Content-Encoding", "Content-Length", "Content-Type",
@@ -43,7 +43,10 @@ static void cut_blanks(char *text)
 		text[--len] = '\0';
 }
 
-/* LINE has the newline no more. Without a colon, or with nothing behind, libcurl would drop a header of its own. */
+/*
+ * Appends the header in LINE, which has no newline, to *LIST. A line without a colon or a value is an
+ * error, because libcurl would take it as an order to remove one of its own headers.
+ */
 static int add_line(const char *path, unsigned int at, char *line, struct curl_slist **list, struct errmsg *err)
 {
 	char *colon = strchr(line, ':');

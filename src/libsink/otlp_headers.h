@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * otlp_headers.h - OtlpHeaders: headers of every request, one "Name: value" per line, such as an Authorization. '#'
- * starts a comment only as the first character of a line.
+ * otlp_headers.h - reads the file OtlpHeaders: headers that every request gets, such as Authorization.
+ * Each line is "Name: value". '#' starts a comment only as the first character of a line.
  */
 #ifndef CEEMS_OTLP_HEADERS_H
 #define CEEMS_OTLP_HEADERS_H
@@ -11,8 +11,9 @@
 #include "src/libutil/errmsg.h"
 
 /*
- * Appends to *LIST, which the caller frees also after an error. -EACCES: others can read the file. No message has a
- * value of it.
+ * Appends the headers in the file PATH to *LIST. The caller frees *LIST, after an error too. Returns 0;
+ * -EACCES: others can read the file; -EINVAL: a line is wrong; or -errno. As headers may be secret, no
+ * message contains a header's value.
  */
 int otlp_headers_read(const char *path, struct curl_slist **list, struct errmsg *err);
 

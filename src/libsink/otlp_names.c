@@ -11,7 +11,7 @@ struct otlp_row {
 	enum otlp_private privacy;
 };
 
-/* In OpenTelemetry's semantic conventions: hw.*, user.*, process.*. The rest is ours. */
+/* hw.*, user.* and process.* are names of OpenTelemetry's semantic conventions. The others are ours. */
 static const struct otlp_row otlp_job_names[] = {
 	{ "jobid", "slurm.job.id", OTLP_PUBLIC },
 	{ "sluid", "slurm.job.sluid", OTLP_PUBLIC },

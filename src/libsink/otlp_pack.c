@@ -50,7 +50,7 @@ static json_t *bytes_to_json(const ProtobufCBinaryData *b)
 	return v;
 }
 
-/* Of 64 bits: a text. */
+/* Returns a JSON string, as OTLP requires for 64-bit integers. VALUE has the bits of the integer. */
 static json_t *integer_to_json(bool is_negative, uint64_t value)
 {
 	char text[24];
@@ -59,7 +59,7 @@ static json_t *integer_to_json(bool is_negative, uint64_t value)
 	return json_string(text);
 }
 
-/* The value at P, of the types that otlp.proto has. */
+/* Returns the value at P as JSON. NULL: out of memory, or a type that otlp.proto does not use. */
 static json_t *value_to_json(const ProtobufCFieldDescriptor *f, const void *p)
 {
 	switch (f->type) {
@@ -100,7 +100,10 @@ static json_t *list_to_json(const ProtobufCFieldDescriptor *f, const ProtobufCMe
 	return list;
 }
 
-/* What protobuf leaves out: the other members of a oneof, no message, no bytes, no text. */
+/*
+ * Returns whether field F of M is left out: a member of a oneof that is not the chosen one, or an empty
+ * message, bytes or string. Numbers are never left out.
+ */
 static bool is_absent(const ProtobufCFieldDescriptor *f, const ProtobufCMessage *m)
 {
 	const void *p = (const char *)m + f->offset;
@@ -170,7 +173,7 @@ static int to_gzip(const void *data, size_t len, void **ret, size_t *ret_len)
 	if (*ret) {
 		z.next_out = *ret;
 		z.avail_out = (uInt)room;
-		(void)deflate(&z, Z_FINISH); /* cannot fail: there is room for all */
+		(void)deflate(&z, Z_FINISH); /* cannot fail: the output buffer has deflateBound() bytes */
 		*ret_len = room - z.avail_out;
 	}
 	(void)deflateEnd(&z);

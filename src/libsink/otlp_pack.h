@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * otlp_pack.h - a message of OTLP as bytes to send: protobuf, or the JSON that OTLP defines (names in camelCase, ids in
- * hex, 64-bit integers as texts, enums as numbers), packed by gzip.
+ * otlp_pack.h - makes a gzip-compressed request body of an OTLP message, as protobuf or as JSON.
+ * OTLP's JSON has names in camelCase, ids in hexadecimal, 64-bit integers as strings and enums as
+ * numbers.
  */
 #ifndef CEEMS_OTLP_PACK_H
 #define CEEMS_OTLP_PACK_H
@@ -9,7 +10,10 @@
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 
-/* The caller frees *RET. -ENOMEM. */
+/*
+ * Writes M as JSON (IS_JSON) or protobuf, compressed, to *RET, which the caller frees. Returns 0 or
+ * -ENOMEM.
+ */
 int otlp_pack(const ProtobufCMessage *m, bool is_json, void **ret, size_t *ret_len);
 
 #endif

@@ -17,12 +17,12 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/utf8.h"
 
-/* All attributes of a span: the rows of a table, the metrics and ratios among them, and those without a row. */
+/* The most attributes of one span: all metrics, all ratios, and 80 others */
 #define ATTRIBUTES_MAX (METRIC_N + DERIVED_N + 80)
 #define KIND_INTERNAL 1
 #define STATUS_ERROR 2
 
-/* Memory that is freed with the request. */
+/* A piece of memory that lives as long as the request; a failed record's pieces are freed at once. */
 struct chunk {
 	struct chunk *next;
 	max_align_t memory[];
@@ -31,8 +31,8 @@ struct chunk {
 struct otlp_spans {
 	bool with_users;
 	struct chunk *chunks;
-	bool is_short; /* of memory; the record is dropped */
-	Otlp__ResourceSpans **list;
+	bool is_short; /* an allocation failed, so the record must be dropped */
+	Otlp__ResourceSpans **list; /* one per record */
 	size_t n, room;
 	size_t nspans;
 };
@@ -41,7 +41,7 @@ struct otlp_spans {
 struct trace {
 	struct otlp_spans *o;
 	const struct record *record;
-	struct trace_context parent; /* a span of zeros: none */
+	struct trace_context parent; /* parent of the span "job"; its span is all zeros if there is none */
 	uint8_t job[TRACE_SPAN_SIZE];
 	const char *key;
 	size_t key_len;
@@ -58,7 +58,7 @@ struct attributes {
 
 /* --- memory ---------------------------------------------------------------------------------------- */
 
-/* NULL: out of memory, which is in O too. Zeroed. */
+/* Allocates SIZE zeroed bytes. NULL: out of memory; sets is_short. */
 static void *keep(struct otlp_spans *o, size_t size)
 {
 	struct chunk *c = calloc(1, sizeof(*c) + size);
@@ -79,7 +79,7 @@ static void *keep_copy(struct otlp_spans *o, const void *from, size_t size)
 	return copy && size ? memcpy(copy, from, size) : copy;
 }
 
-/* A text as OTLP must have it: UTF-8, escaped as in JSON where it is not. */
+/* Returns a copy of TEXT as UTF-8, by utf8_escape() if it is not valid. NULL: out of memory. */
 static char *keep_text(struct otlp_spans *o, const char *text)
 {
 	char *escaped;
@@ -114,7 +114,10 @@ static void free_chunks(struct otlp_spans *o, const struct chunk *until)
 
 /* --- attributes ------------------------------------------------------------------------------------ */
 
-/* NULL: out of memory. The value of the attribute NAME. */
+/*
+ * Adds the attribute NAME and returns its value, for the caller to set. NULL: out of memory, or A
+ * is full.
+ */
 static Otlp__AnyValue *put(struct attributes *a, const char *name, Otlp__AnyValue__ValueCase type)
 {
 	struct {
@@ -171,7 +174,10 @@ static void put_double(struct attributes *a, const char *name, double value)
 		v->double_value = value;
 }
 
-/* A number of VALUE / SCALE. OTLP has no integer above 2^63. */
+/*
+ * Puts the number VALUE / SCALE: an integer if SCALE is 0 or 1, else a double. OTLP's integers are
+ * signed, so above INT64_MAX it is a double too.
+ */
 static void put_number(struct attributes *a, const char *name, uint64_t value, uint64_t scale)
 {
 	if (scale > 1 || value > INT64_MAX)
@@ -193,7 +199,10 @@ static void put_values(struct attributes *a, const struct values *values, const 
 		if (!values_has(values, m) || (m == METRIC_ENERGY && f->flags & FIELD_NO_ENERGY))
 			continue;
 		name = otlp_name(metric_table[m].json, is_step, a->o->with_users, buf, sizeof(buf));
-		/* joules, grams and seconds are doubles, also where they are whole */
+		/*
+		 * by its scale, a metric in joules, grams or seconds is a double even if it is a
+		 * whole number
+		 */
 		if (name)
 			put_number(a, name, values->value[m], record_metric_scale(m));
 	}
@@ -241,7 +250,7 @@ static void put_field(struct attributes *a, const char *name, const struct recor
 	default:
 		if (!record_field_number(f, object, &number))
 			break;
-		/* a metric is a double wherever it is */
+		/* a job's energy is whole joules; hw.energy must be a double, as it is for steps */
 		if (!strcmp(name, "hw.energy"))
 			put_double(a, name, (double)number);
 		else
@@ -267,7 +276,7 @@ static void put_fields(struct attributes *a, const struct record_field *f, const
 	}
 }
 
-/* What people see as a failure. Who cancels a job knows why. */
+/* Returns whether STATE is an error. CANCELLED is none: whoever cancels a job knows why it ended. */
 static bool is_failure(const char *state)
 {
 	static const char *const ends[] = { "BOOT_FAIL", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL",
@@ -280,7 +289,7 @@ static bool is_failure(const char *state)
 	return false;
 }
 
-/* A host list of more than one has a comma or brackets. */
+/* Puts the node's name if there is one node. A comma or bracket in NODES means a list of several. */
 static void put_host(struct attributes *a, const char *nodes, uint32_t n)
 {
 	if (n == 1 && nodes && !strpbrk(nodes, ",["))
@@ -295,7 +304,7 @@ static void put_power(struct attributes *a, double joules, uint64_t start, uint6
 
 /* --- spans ----------------------------------------------------------------------------------------- */
 
-/* An empty span from START to END, in seconds. NULL: out of memory. */
+/* Adds a span without attributes, from START to END in seconds since 1970. NULL: out of memory. */
 static Otlp__Span *add_span(struct trace *t, const char *name, const uint8_t *id, const uint8_t *parent, uint64_t start,
 			    uint64_t end)
 {
@@ -430,7 +439,10 @@ static Otlp__ResourceSpans *wrap(struct trace *t)
 	return &w->resource;
 }
 
-/* The run of a job, of which a part has only the key: "...,RESTARTS/OFFSET". */
+/*
+ * Returns RESTARTS of a record's key "...,RESTARTS/OFFSET". A part with steps has this number only
+ * in its key.
+ */
 static uint32_t restarts_of(const char *key)
 {
 	const char *comma = strrchr(key, ',');
@@ -461,7 +473,7 @@ static int add_record(struct otlp_spans *o, const struct record *r, const char *
 	t.span = keep(o, (r->nsteps + 2) * sizeof(Otlp__Span *));
 	if (!t.span || grow_list(o) < 0)
 		return -ENOMEM;
-	/* the record has what slurmctld had from the user */
+	/* trace_parent is a text of the user's: validate it */
 	if (!trace_context_parse(r->trace_parent, /* may_begin= */ true, &t.parent)) {
 		t.parent = (struct trace_context){ .flags = TRACE_SAMPLED };
 		trace_id_of_job(key, t.key_len, t.parent.trace);

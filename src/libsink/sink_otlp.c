@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink_otlp.c - records as traces, by OTLP/HTTP. A batch is one request. An answer says whether the request was taken,
- * or is to be sent again, or is not accepted; only then each record is sent alone, to know which one is not. A
- * request that was sent twice has the same ids in it.
+ * sink_otlp.c - sends records as traces, by OTLP/HTTP. A batch is one request. If the collector
+ * refuses the request, each record is sent alone, to find the one that it refuses. A record that is
+ * sent twice has the same span ids both times.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 
-/* A request of a megabyte of records has some three before it is packed. */
+/* 1 MiB of records becomes a request of some 3 MiB before compression. */
 #define OTLP_BATCH 100
 #define OTLP_BATCH_BYTES ((size_t)1 << 20)
 #define TRACES_PATH "/v1/traces"
@@ -28,8 +28,8 @@
 struct sink {
 	const struct settings *settings;
 	char url[sizeof(((struct settings *)0)->otlp_url) + sizeof(TRACES_PATH)];
-	CURL *easy; /* kept, and so is its connection */
-	uint64_t not_before_ns; /* by Retry-After; 0: now */
+	CURL *easy; /* reused, so that its connection stays open */
+	uint64_t not_before_ns; /* time of the next request by Retry-After; 0: no wait */
 	char why[CURL_ERROR_SIZE];
 	struct https_body body;
 	char answer[OTLP_ANSWER_MAX + 1];
@@ -45,7 +45,7 @@ static void otlp_close(struct sink *k)
 	free(k);
 }
 
-/* An address without a path is that of a collector, whose traces are at /v1/traces. */
+/* Sets k->url to URL. A URL without a path gets /v1/traces, the default path of OTLP. */
 static int otlp_take_url(struct sink *k, const char *url, struct errmsg *err)
 {
 	const char *host = strstr(url, "://");
@@ -90,7 +90,10 @@ static int otlp_open(const struct settings *s, struct sink **ret, struct errmsg 
 
 /* --- one request ------------------------------------------------------------------------------------- */
 
-/* The file is read for each request, so that a new token needs no restart. */
+/*
+ * Makes the headers of a request; the caller frees *RET. OtlpHeaders is read each time, so a new
+ * token needs no restart.
+ */
 static int otlp_make_headers(const struct sink *k, struct curl_slist **ret, struct errmsg *err)
 {
 	static const char *const own[] = { "Content-Encoding: gzip", "Expect:" };
@@ -111,7 +114,10 @@ static int otlp_make_headers(const struct sink *k, struct curl_slist **ret, stru
 	return rc;
 }
 
-/* Sends DATA. 0: there is an answer. */
+/*
+ * Sends DATA[len] as one request. Returns 0 if there was an answer, in *RET; else -errno. ERR has
+ * the reason if it was not taken.
+ */
 static int otlp_post(struct sink *k, const void *data, size_t len, uint64_t timeout_ns, struct otlp_answer *ret,
 		     struct errmsg *err)
 {
@@ -152,7 +158,10 @@ static int otlp_post(struct sink *k, const void *data, size_t len, uint64_t time
 
 /* --- delivery ---------------------------------------------------------------------------------------- */
 
-/* Makes one request of the items. What is no record is refused. -ENOMEM; *ret_spans 0: nothing to send. */
+/*
+ * Makes one request of ITEM[n] in *RET, which the caller frees. An item that is no record is
+ * refused: its RESULT is set. If *RET_SPANS is 0, there is nothing to send. Returns 0 or -ENOMEM.
+ */
 static int otlp_make_request(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result, void **ret,
 			     size_t *ret_len, size_t *ret_spans, struct errmsg *err)
 {
@@ -177,7 +186,10 @@ static int otlp_make_request(struct sink *k, struct sink_item *item, size_t n, e
 	return rc < 0 ? errmsg_set(err, rc, "out of memory") : 0;
 }
 
-/* Sets the results of what was sent. The specification forbids to send again what was taken in part. */
+/*
+ * Sets the results of the items that were sent. A request that was taken in part counts as
+ * delivered, because the OTLP specification forbids to send it again.
+ */
 static void otlp_settle(struct sink_item *item, size_t n, enum sink_result *result, const struct otlp_answer *answer,
 			const char *why)
 {
@@ -194,7 +206,7 @@ static void otlp_settle(struct sink_item *item, size_t n, enum sink_result *resu
 		}
 		result[i] = SINK_ACKED;
 		item[i].is_partial = false;
-		if (rejected) { /* said once per request */
+		if (rejected) { /* only the first item carries the message */
 			(void)errmsg_set(&part, 0, "%" PRIu64 " spans of a request of %zu records were rejected%s%s",
 					 rejected, n, *answer->text ? ": " : "", answer->text);
 			free(item[i].why);
@@ -205,7 +217,10 @@ static void otlp_settle(struct sink_item *item, size_t n, enum sink_result *resu
 	}
 }
 
-/* Sends the items in one request. Returns what became of it; ERR says why it was not taken. */
+/*
+ * Sends ITEM[n] in one request. Returns the collector's verdict; OTLP_LATER also if there was no
+ * answer. ERR says why it was not taken.
+ */
 static enum otlp_verdict otlp_send(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
 				   uint64_t deadline_ns, struct errmsg *err)
 {
@@ -277,7 +292,7 @@ static void otlp_check_answer(const struct sink *k, const struct otlp_answer *an
 	}
 }
 
-/* Asks with a request that has no span. */
+/* Sends a request without spans, which stores nothing at the collector. */
 static void otlp_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 {
 	struct otlp_answer answer;
