@@ -11,24 +11,30 @@
 #include "src/libutil/parse.h"
 
 #define JOB_VARIABLE "CEEMS_TRACEPARENT"
-#define TASK_VARIABLE "SLURM_SPANK_" JOB_VARIABLE /* as sbatch and salloc name it */
+#define TASK_VARIABLE "SLURM_SPANK_" JOB_VARIABLE /* its name in the job */
 
 /* --- submission ---------------------------------------------------------------------------- */
 
-/* Clients of Slurm have no other thread yet, which might read the environment. */
+/*
+ * Gives the job the TRACEPARENT in TEXT; empty: none. setenv() is safe, as Slurm's commands have no
+ * other thread yet.
+ */
 static void carry(spank_t sp, const char *text)
 {
 	if (*text) {
 		(void)spank_job_control_setenv(sp, JOB_VARIABLE, text, /* overwrite= */ 1);
-		(void)setenv(TASK_VARIABLE, text, /* overwrite= */ 1); /* srun does not */
+		(void)setenv(TASK_VARIABLE, text, /* overwrite= */ 1); /* srun does not set it */
 	} else {
-		/* that of the job we are in is not the new job's */
+		/* a job submitted from within a job must not inherit that job's trace */
 		(void)spank_job_control_unsetenv(sp, JOB_VARIABLE);
 		(void)unsetenv(TASK_VARIABLE);
 	}
 }
 
-/* A trace that begins with the job: without a parent. */
+/*
+ * Makes a random trace id for a trace that begins with the job, so it has no parent span. False: an
+ * error, printed.
+ */
 static bool begin_trace(struct trace_context *ret)
 {
 	*ret = (struct trace_context){ .flags = TRACE_SAMPLED };
@@ -40,13 +46,13 @@ static bool begin_trace(struct trace_context *ret)
 
 void spank_trace_submit(spank_t sp)
 {
-	static char text[TRACE_PARENT_LEN + 1]; /* the components of a het job have the same trace */
+	static char text[TRACE_PARENT_LEN + 1]; /* kept, so that all components of a het job get one trace */
 	bool is_asked = spank_options_request()->is_trace_context;
 	const char *parent = getenv("TRACEPARENT");
 	struct trace_context c;
 	bool is_known;
 
-	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID")) { /* a step of a job that is there */
+	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID")) { /* srun in a job */
 		if (is_asked && !getenv(TASK_VARIABLE))
 			slurm_error("ceems: --ceems-trace-context: this job has no trace; give the option to sbatch or salloc");
 		return;
@@ -71,7 +77,7 @@ static bool read_variable(spank_t sp, const char *name, bool may_begin, struct t
 	       trace_context_parse(text, may_begin, ret);
 }
 
-/* Slurm sets it in a batch script that was requeued. */
+/* Returns how often the job was requeued. Slurm sets SLURM_RESTART_COUNT only after a requeue. */
 static uint32_t restarts(spank_t sp)
 {
 	char text[16];
@@ -94,7 +100,7 @@ void spank_trace_step(spank_t sp)
 	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS)
 		return;
-	/* a trace that the job's own program began goes on */
+	/* the job's script began a trace of its own and called srun: keep that trace */
 	if (read_variable(sp, "TRACEPARENT", /* may_begin= */ false, &now) &&
 	    memcmp(now.trace, job.trace, sizeof(job.trace)) != 0)
 		return;

@@ -9,7 +9,10 @@
 
 static const char hex[] = "0123456789abcdef";
 
-/* Lower case only, as W3C has it. False: another character, or nothing but zeros where that is invalid. */
+/*
+ * Reads N bytes in lower-case hexadecimal from TEXT. False: another character, or all zeros while
+ * !MAY_BE_ZERO.
+ */
 static bool parse_hex(const char *text, uint8_t *ret, size_t n, bool may_be_zero)
 {
 	uint8_t any = 0;
@@ -42,7 +45,7 @@ bool trace_context_parse(const char *text, bool may_begin, struct trace_context 
 	    !parse_hex(text + 36, c.span, sizeof(c.span), may_begin) ||
 	    !parse_hex(text + 53, &c.flags, 1, /* may_be_zero= */ true))
 		return false;
-	/* a later version may have more behind a dash; 255 is not a version */
+	/* version 0 ends here; a later version may go on after a dash; version 255 is invalid */
 	if (version == 0xff || (len > TRACE_PARENT_LEN && (!version || text[TRACE_PARENT_LEN] != '-')))
 		return false;
 	c.flags &= TRACE_SAMPLED;
@@ -72,7 +75,10 @@ void trace_context_format(const struct trace_context *c, char buf[TRACE_PARENT_L
 	*p = '\0';
 }
 
-/* The first N bytes of the hash. All zeros is no id, and no hash that anyone will see. */
+/*
+ * Sets RET to the first N bytes of the hash of TEXT. All zeros would be an invalid id, but no hash
+ * begins with 8 zero bytes in practice.
+ */
 static void hash_text(const char *text, size_t len, uint8_t *ret, size_t n)
 {
 	uint8_t hash[SHA256_SIZE];

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trace_context.h - W3C Trace Context (TRACEPARENT), and the ids of the spans of a job. The ids are hashes, so that
- * slurmstepd and the sink otlp find the same ones without a word between them, and a record that comes again has
- * the ids that it had.
+ * trace_context.h - reads and writes TRACEPARENT (W3C Trace Context), and makes the ids of a job's
+ * spans. The ids are hashes of the job's ids. So slurmstepd and the sink otlp compute the same ids
+ * without talking to each other, and a record that is sent twice has the same ids both times.
  *
- *   trace	first 16 bytes of SHA-256("CLUSTER/JOBID,SUBMIT,RESTARTS/OFFSET"), the key of the record; or that of
- *		the TRACEPARENT that the job came with
+ *   trace	first 16 bytes of SHA-256("CLUSTER/JOBID,SUBMIT,RESTARTS/OFFSET"), the key of the
+ *		record; but the trace id of TRACEPARENT, if the job was submitted with one
  *   job	first 8 bytes of SHA-256("KEY job")
  *   queue	first 8 bytes of SHA-256("KEY queue")
- *   step	first 8 bytes of SHA-256("CLUSTER/JOBID,RESTARTS.STEPID"), with "+COMPONENT" at its end for a component of
- *		a step other than the first. The time of submission is not in it: a step does not know it
+ *   step	first 8 bytes of SHA-256("CLUSTER/JOBID,RESTARTS.STEPID"), with "+COMPONENT" at
+ *		the end of the text for a heterogeneous step's components other than the first. The text
+ *		is not the KEY, because slurmstepd does not know when the job was submitted
  */
 #ifndef CEEMS_TRACE_CONTEXT_H
 #define CEEMS_TRACE_CONTEXT_H
@@ -26,20 +27,23 @@
 struct trace_context {
 	uint8_t trace[TRACE_ID_SIZE];
 	uint8_t span[TRACE_SPAN_SIZE];
-	uint8_t flags; /* TRACE_SAMPLED or 0: W3C has no other in version 00 */
+	uint8_t flags; /* TRACE_SAMPLED or 0; version 00 defines no other flag */
 };
 
 /*
- * Reads TEXT, which may be NULL. False: not valid by W3C; it is then to be ignored. MAY_BEGIN: it may have a span of
- * zeros, which W3C has not. It says that the trace begins with the job.
+ * Reads the TRACEPARENT in TEXT. False: TEXT is NULL or not valid, and must be ignored. MAY_BEGIN:
+ * accepts a span id of zeros too, which W3C forbids. We use it for a trace that begins with the
+ * job.
  */
 bool trace_context_parse(const char *text, bool may_begin, struct trace_context *ret);
+/* Writes C as a TRACEPARENT of version 00 to BUF. */
 void trace_context_format(const struct trace_context *c, char buf[TRACE_PARENT_LEN + 1]);
 
+/* These three compute ids as described above. KEY[key_len] is the key of the record. */
 void trace_id_of_job(const char *key, size_t key_len, uint8_t ret[TRACE_ID_SIZE]);
-/* WHAT is "job" or "queue". */
+/* WHAT is the span's name, "job" or "queue". */
 void trace_span_of_job(const char *key, size_t key_len, const char *what, uint8_t ret[TRACE_SPAN_SIZE]);
-/* COMPONENT is 0 for a step that has none. */
+/* COMPONENT is the component of a heterogeneous step; 0 for the first, and for other steps. */
 void trace_span_of_step(const char *cluster, uint32_t job_id, uint32_t restarts, uint32_t step_id, uint64_t component,
 			uint8_t ret[TRACE_SPAN_SIZE]);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define BLOCK 64u
-#define LENGTH_AT (BLOCK - 8u) /* of the last block: the message's length in bits */
+#define LENGTH_AT (BLOCK - 8u) /* offset of the message's length in bits, in the last block */
 
 static const uint32_t round_constant[BLOCK] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

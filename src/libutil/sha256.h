@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sha256.h - SHA-256 (FIPS 180-4) of a text that is in memory, for ids that others can compute. Not for secrets.
+ * sha256.h - SHA-256 (FIPS 180-4), for ids that other programs can compute. Not for secrets: it
+ * does not wipe its memory.
  */
 #ifndef CEEMS_SHA256_H
 #define CEEMS_SHA256_H
@@ -10,6 +11,7 @@
 
 #define SHA256_SIZE 32
 
+/* Writes the hash of DATA[len] to RET. */
 void sha256(const void *data, size_t len, uint8_t ret[SHA256_SIZE]);
 
 #endif

@@ -11,17 +11,17 @@
 #include "src/libutil/util.h"
 
 #define FILE_MAX_BYTES ((size_t)64 << 20)
-#define DEPTH_MAX 8 /* of anonymous structs in each other */
+#define DEPTH_MAX 8 /* levels of nested anonymous structs and unions */
 
 struct kernel_btf {
 	char *data;
-	const char *text; /* ends with a NUL */
+	const char *text; /* all names; the last byte is a NUL */
 	uint32_t text_size;
-	const struct btf_type **type; /* by number; 0 is void */
+	const struct btf_type **type; /* by type id; id 0 is void and has no entry */
 	uint32_t n;
 };
 
-/* What stands behind a type, by its kind. False: a kind that came later. */
+/* Sets *RET to the bytes that follow the btf_type T, by its kind. False: a kind unknown to us. */
 static bool tail_size(const struct btf_type *t, size_t *ret)
 {
 	const size_t n = BTF_INFO_VLEN(t->info);

@@ -14,22 +14,25 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-/* Of each CPU: 0.3 s of the largest samples, a power of 2. */
+/* Bytes of a CPU's ring, a power of 2: enough for 0.3 s of the largest samples, within these bounds. */
 #define RING_MIN (128 * 1024u)
 #define RING_MAX (4096 * 1024u)
-#define CHAIN_BYTES 1024u /* of the addresses of a deep stack */
-/* Samples that are in the rings at once and not the user's. */
+#define CHAIN_BYTES 1024u /* size of a deep stack's addresses */
+/*
+ * Room for notes of foreign samples (stacks_filter.h) that are in the rings at once: in all, and
+ * more per CPU.
+ */
 #define NOTES_MIN 4096u
 #define NOTES_OF_CPU 256u
-/* Records are no longer; the kernel's sizes have 16 bits. */
+/* The longest record, as its size has 16 bits. */
 #define RECORD_MAX 65536u
-/* A record is written some instructions after its time was taken. */
+/* 50 us: a record appears in its ring some instructions after its time was taken. */
 #define SETTLE_NS (50 * NSEC_PER_MSEC / 1000)
 
 #ifndef PERF_RECORD_MISC_MMAP_BUILD_ID /* Linux 5.12 */
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
 #endif
-/* The bit of attr.build_id, which headers before 5.12 count among the reserved ones (88a16a1309333). */
+/* The bit of attr.build_id. Headers before Linux 5.12 do not name it (kernel commit 88a16a1309333). */
 #define ATTR_BUILD_ID (UINT64_C(1) << 34)
 
 struct ring {
@@ -37,7 +40,7 @@ struct ring {
 	uint32_t cpu;
 	struct perf_event_mmap_page *page;
 	uint64_t tail, head;
-	uint64_t next_ns; /* of the record at TAIL; UINT64_MAX: there is none */
+	uint64_t next_ns; /* time of the record at TAIL; UINT64_MAX: there is none */
 };
 
 struct stacks {
@@ -45,9 +48,9 @@ struct stacks {
 	size_t page_size, ring_size;
 	size_t nregs;
 	struct stacks_filter filter;
-	bool has_foreign; /* the filter has noted some */
+	bool has_foreign; /* the filter has notes; set once per stacks_drain() */
 	struct ring *ring;
-	struct pollfd *poll; /* of the rings, and one more */
+	struct pollfd *poll; /* one per ring, then one for the caller's fd */
 	union {
 		struct perf_event_header header;
 		char bytes[RECORD_MAX];
@@ -56,6 +59,10 @@ struct stacks {
 
 /* --- the kernel's side -------------------------------------------------------------------- */
 
+/*
+ * Opens the event ATTR on CPU with MORE_BITS set in its flags, which begin behind read_format.
+ * Returns an fd or -errno.
+ */
 static int open_with(struct perf_event_attr attr, uint64_t more_bits, uint32_t cpu)
 {
 	char *at = (char *)&attr + offsetof(struct perf_event_attr, read_format) + sizeof(attr.read_format);
@@ -121,7 +128,7 @@ static int open_ring(struct stacks *s, const struct stacks_setup *setup, uint32_
 	void *at;
 
 	if (rc < 0)
-		return rc == -ENODEV ? 0 : rc; /* offline: nothing of the step runs there */
+		return rc == -ENODEV ? 0 : rc; /* the CPU is offline, so no task of the step runs there */
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->filter.program) < 0)
 		return -errno;
 	at = mmap(NULL, s->page_size + s->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -157,7 +164,10 @@ static int open_rings(struct stacks *s, const struct stacks_setup *setup)
 	return rc;
 }
 
-/* Before Linux 5.11, the memory of BPF maps and programs counts against this limit. Since then the cgroup's counts. */
+/*
+ * Before Linux 5.11, the memory of BPF maps and programs counts against this limit. Since then the
+ * cgroup's counts.
+ */
 static void lift_memlock(void)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
@@ -165,7 +175,10 @@ static void lift_memlock(void)
 	(void)setrlimit(RLIMIT_MEMLOCK, &none);
 }
 
-/* Without a filter that notes whose a stack is, none is copied. */
+/*
+ * Loads the filter that notes foreign samples. If the kernel refuses it, loads the plain one and
+ * turns off copies of stacks, which might be another user's.
+ */
 static int open_filter(struct stacks *s, const struct stacks_setup *setup, struct stacks_setup *used, struct errmsg *err)
 {
 	if (setup->dump_size) {
@@ -200,7 +213,7 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 	if (rc < 0)
 		goto fail;
 	rc = open_rings(s, &used);
-	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && used.dump_size) { /* not by this kernel on this machine */
+	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && used.dump_size) { /* no copies here */
 		close_rings(s);
 		used.dump_size = 0;
 		rc = open_rings(s, &used);
@@ -231,7 +244,7 @@ void stacks_close(struct stacks *s)
 	free(s);
 }
 
-/* With a filter that lets nothing through. */
+/* Opens and closes one event, with a filter that drops every sample. Returns 0 or -errno. */
 static int try_event(const struct stacks_setup *setup, struct errmsg *err)
 {
 	struct stacks_filter filter;
@@ -269,12 +282,12 @@ int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errms
 
 /* --- a record ----------------------------------------------------------------------------- */
 
-struct sample_id { /* behind every record that is no sample, by sample_type */
+struct sample_id { /* ends every record that is no sample (attr.sample_id_all) */
 	uint32_t pid, tid;
 	uint64_t mono_ns;
 };
 
-struct sample_body { /* before the addresses */
+struct sample_body { /* N addresses follow */
 	uint32_t pid, tid;
 	uint64_t mono_ns;
 	uint64_t n;
@@ -311,7 +324,10 @@ struct lost_body {
 	uint64_t id, lost;
 };
 
-/* Addresses of the kernel, then of user space, each behind a marker. */
+/*
+ * Splits the call chain IP[n] into kernel and user addresses. A marker (PERF_CONTEXT_...) precedes
+ * each part.
+ */
 static void split_chain(const uint64_t *ip, uint64_t n, struct stacks_record *r)
 {
 	const uint64_t **part = NULL;
@@ -331,17 +347,20 @@ static void split_chain(const uint64_t *ip, uint64_t n, struct stacks_record *r)
 	}
 }
 
-/* sysctl kernel.perf_event_max_stack at boot, and all but no site changes it. */
+/* Default of sysctl kernel.perf_event_max_stack, which hardly any site changes. */
 #define KERNEL_DEPTH_MAX 127
 
-/* Registers are those of 64 bits, or not used. */
+/*
+ * Reads registers and the stack copy from the N words at AT. Those of 32-bit programs are not used.
+ * False: malformed.
+ */
 static bool parse_dump(const uint64_t *at, size_t n, size_t nregs, struct stacks_record *r)
 {
-	const size_t regs = n && at[0] != PERF_SAMPLE_REGS_ABI_NONE ? nregs : 0; /* of a program of 32 bits, too */
+	const size_t regs = n && at[0] != PERF_SAMPLE_REGS_ABI_NONE ? nregs : 0; /* also of 32-bit programs */
 	size_t words;
 
 	if (!n)
-		return true; /* the event has none */
+		return true; /* the event does not ask for a copy */
 	if (n < 1 + regs + 1 || at[1 + regs] / sizeof(*at) > n - (2 + regs))
 		return false;
 	words = at[1 + regs] / sizeof(*at);
@@ -373,7 +392,7 @@ static bool parse_sample(const void *body, size_t size, size_t nregs, struct sta
 	return parse_dump(chain + b->n, (size - sizeof(*b)) / sizeof(*chain) - b->n, nregs, r);
 }
 
-/* TEXT is NUL-ended and padded before the trailer; SIZE is what there is of it. */
+/* Returns whether TEXT[size] contains a NUL, so that it can be used as a string. */
 static bool is_text(const char *text, size_t size)
 {
 	return size > 0 && memchr(text, '\0', size);
@@ -474,7 +493,10 @@ static void ring_copy(const struct stacks *s, const struct ring *r, uint64_t fro
 	memcpy((char *)to + first, ring_data(s, r), n - first);
 }
 
-/* When the record at the tail was made. A record that makes no sense ends what is in the ring. */
+/*
+ * Sets next_ns to the time of the record at the tail. If that record is malformed, drops all that
+ * is in the ring.
+ */
 static void ring_peek(const struct stacks *s, struct ring *r)
 {
 	struct perf_event_header h;
@@ -492,6 +514,7 @@ static void ring_peek(const struct stacks *s, struct ring *r)
 	ring_copy(s, r, r->tail + at, &r->next_ns, sizeof(r->next_ns));
 }
 
+/* Returns the ring whose next record is the oldest. */
 static struct ring *earliest(struct stacks *s)
 {
 	struct ring *best = &s->ring[0];
@@ -519,8 +542,8 @@ static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *c
 }
 
 /*
- * Records made after the heads are read are left for the next time, so that none is given before an earlier one of
- * another CPU.
+ * Records younger than UNTIL_NS stay for the next call. Otherwise a record could be passed on
+ * before an older one of another CPU that is not in its ring yet.
  */
 void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx)
 {

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stacks.h - samples of the stacks of one step, as the kernel writes them (perf_event_open(2)). For the program
- * ceems-profile, which is root.
+ * stacks.h - samples the stacks of one step by perf_event_open(2), for ceems-profile, which is
+ * root.
  *
- * Each CPU of the step gets one software clock event with a ring of its own; no PMU is needed. A BPF program of five
- * instructions at each event drops the samples of tasks outside the step's v2 cgroup before a stack is walked. So a
- * sample of another job costs some 0.2 us, and never reaches user space. The kernel walks the stack by frame pointers.
- * The same rings have the mappings (with build ids, since 5.12), names and forks of processes, in the order of time, so
- * a process of a few milliseconds is known, too. These records are of all processes on the CPU. The caller must drop
- * those of processes that have no sample and no parent in the step.
+ * Each CPU of the step gets one software clock event with its own ring; no PMU is needed. A BPF
+ * program at each event drops samples of tasks outside the step's v2 cgroup before the kernel walks
+ * the stack. So a sample of another job costs some 0.2 us and never reaches user space. The kernel
+ * walks stacks by frame pointers.
  *
- * Why not otherwise:
- * - One event per CPU for all steps, each taking every k-th sample, needs an owner that outlives the steps, and cannot
- *   give 99 Hz and 19 Hz at once. With ConstrainCores=yes the CPUs of jobs are disjoint: there is one event per CPU.
- * - Counting stacks in BPF maps loses their times, by which energy is attributed, and their order among mappings. Maps
- *   shared by steps would also have to be kept from users, and emptied before a slot is used again.
- * - Events of a cgroup (PERF_FLAG_PID_CGROUP) need no program, but cost each switch of the step, also to idle, some 1 us.
- * - BPF_F_STACK_BUILD_ID costs three times as much per sample, and files without a build id remain without a name.
+ * The rings also contain mappings (with build ids since Linux 5.12), names, forks and exits of
+ * processes. All records are passed on in the order of time, so even a process that lives a few
+ * milliseconds is known. The cgroup does not filter these records: the caller must drop those of
+ * processes outside the step.
  *
- * Events, program, map and rings exist only as descriptors of the caller, and end with it, however it ends.
+ * Alternatives that we rejected:
+ * - One event per CPU for all steps needs an owner that outlives the steps, and cannot sample at 99
+ *   Hz and 19 Hz at once. With ConstrainCores=yes jobs share no CPU, so there is one event per CPU
+ *   anyway.
+ * - Stacks counted in BPF maps have no times, so they cannot be matched with the mappings of their
+ *   time. Maps shared by steps must also be protected from users, and emptied before reuse.
+ * - Events of a cgroup (PERF_FLAG_PID_CGROUP) need no BPF program, but add some 1 us to each
+ *   context switch of the step, also to idle.
+ * - BPF_F_STACK_BUILD_ID triples the cost of a sample, and finds no names for files without a build
+ *   id.
+ *
+ * Events, BPF program, maps and rings exist only as descriptors of the caller. The kernel frees
+ * them when the caller ends, even by SIGKILL.
  */
 #ifndef CEEMS_STACKS_H
 #define CEEMS_STACKS_H
@@ -36,44 +43,45 @@ struct stacks;
 #define STACKS_DUMP_MAX 32768u
 
 struct stacks_setup {
-	int cgroup_fd; /* v2; processes in it and below are sampled. Borrowed during the call */
+	int cgroup_fd; /* v2 cgroup; processes in it and below are sampled. Borrowed during the call */
 	const uint32_t *cpu;
 	size_t ncpus;
 	uint32_t hz;
-	bool has_user, has_kernel; /* which part of a stack; of a sample in the other mode, that part is empty */
+	bool has_user, has_kernel; /* which parts of a stack to sample */
 	/*
-	 * With the user's part: registers (sample_regs_user) and so many bytes of the stack, to find callers without frame
-	 * pointers. 0: none; nor are there any where the kernel refuses, or does not say whose a process is: of a process
-	 * that UID may not trace there are none (stacks_filter.h).
+	 * With DUMP_SIZE, samples also have the registers USER_REGISTERS (attr.sample_regs_user)
+	 * and a copy of DUMP_SIZE bytes of the user stack, to find callers without frame pointers.
+	 * Samples have neither if the kernel does not support it, or if user UID may not trace the
+	 * process (stacks_filter.h).
 	 */
 	uint64_t user_registers;
 	uid_t uid;
-	uint32_t dump_size; /* a multiple of 8, at most STACKS_DUMP_MAX */
+	uint32_t dump_size; /* 0, or a multiple of 8 up to STACKS_DUMP_MAX */
 };
 
 /*
- * Begins to sample. -EOPNOTSUPP: this kernel does not support it, or refuses; -EPERM, -EACCES: we may not; -ENODEV:
- * none of the CPUs is online.
+ * Begins to sample. Returns 0 and sets *RET; -EBADF: no cgroup; -EOPNOTSUPP: the kernel does not
+ * support it;
+ * -EPERM or -EACCES: we may not; -ENODEV: all CPUs are offline; or another -errno.
  */
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err);
-/* NULL: no-op. */
+/* Ends sampling and frees S. NULL: does nothing. */
 void stacks_close(struct stacks *s);
 
 /*
- * Waits until some ring is a quarter full, FD can be read or is closed, or TIMEOUT_MS has passed. True: FD can be read or is
- * closed.
+ * Waits until a ring is a quarter full, FD is readable or closed, or TIMEOUT_MS has passed. Returns
+ * whether FD is readable or closed.
  */
 bool stacks_wait(struct stacks *s, int fd, int timeout_ms);
 
-/* What all records are of. */
 enum stacks_kind {
 	STACKS_SAMPLE,
-	STACKS_MAPPING, /* of code */
+	STACKS_MAPPING, /* a process mapped code */
 	STACKS_NAME,	/* a thread got a name */
-	STACKS_EXEC,	/* a process is another program now; its mappings follow */
+	STACKS_EXEC,	/* a process called exec; mappings of the new program follow */
 	STACKS_FORK,	/* process or thread PARENT_PID, PARENT_TID made PID, TID */
-	STACKS_EXIT,	/* of a thread */
-	STACKS_LOST,	/* the ring was full, or the kernel was too busy to sample */
+	STACKS_EXIT,	/* a thread ended */
+	STACKS_LOST,	/* a ring was full, so LOST records are missing */
 };
 
 #define STACKS_BUILD_ID_MAX 20
@@ -84,35 +92,37 @@ struct stacks_record {
 	uint64_t mono_ns;
 	uint32_t parent_pid, parent_tid;
 	const char *text; /* STACKS_NAME, STACKS_EXEC: the name; STACKS_MAPPING: the path, in the process's root */
-	uint64_t start, size, offset; /* of a mapping */
+	uint64_t start, size, offset; /* STACKS_MAPPING: address, bytes, and offset in the file */
 	const uint8_t *build_id;
-	size_t build_id_size; /* 0: not known */
-	const uint64_t *user, *kernel; /* addresses, the innermost first */
+	size_t build_id_size; /* 0: the build id is not known */
+	const uint64_t *user, *kernel; /* addresses of the call chain, the innermost first */
 	size_t nuser, nkernel;
-	bool is_cut; /* the stack was deeper than the kernel walks */
-	const uint64_t *reg; /* the user's, in the order of their bits */
-	size_t nregs;	     /* 0: none, as of a program of 32 bits */
-	const uint8_t *dump; /* of the user's stack, from its pointer on */
+	bool is_cut; /* the call chain is as deep as the kernel walks at most */
+	const uint64_t *reg; /* user registers, in the order of their bits in USER_REGISTERS */
+	size_t nregs;	     /* 0: no registers, for example of a 32-bit program */
+	const uint8_t *dump; /* copy of the user stack, from the stack pointer up */
 	size_t dump_size;
-	bool is_dump_short; /* the stack goes on */
+	bool is_dump_short; /* the stack is longer than its copy */
 	uint64_t lost;
 };
 
-/* RECORD is valid during the call. */
+/* RECORD and all that it points to are valid during the call only. */
 typedef void stacks_fn(void *ctx, const struct stacks_record *record);
 
-/* All records up to now of all CPUs, in the order of time. */
+/* Calls FN for each record of all CPUs that is older than 50 us, in the order of time. */
 void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx);
 
 /*
- * Whether stacks_open() would be allowed here; opens and closes what it needs. *RET_NO_DUMP says why samples would have no
- * registers and stacks; empty: they would.
+ * Tests whether stacks_open() works here, by opening and closing an event on CPU 0. Returns 0 or
+ * -errno. RET_NO_DUMP says why samples would have no registers and stack copies; it stays empty if
+ * they would.
  */
 int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err);
 
 /*
- * One record in the form of the kernel; a sample may have NREGS registers and a dump. False: not of a kind above, or too short. For the test,
- * apart from the rings.
+ * Parses the record H as the kernel writes it; *RET points into it. NREGS is the number of
+ * registers in a sample. False: the record is of no kind above, or malformed. Declared here only
+ * for the test.
  */
 bool stacks_parse(const struct perf_event_header *h, size_t nregs, struct stacks_record *ret);
 

@@ -7,12 +7,18 @@
 #include "src/libmeter/activity/kernel_btf.h"
 #include "src/libutil/util.h"
 
-/* A note's key is the time in units of 2^20 ns, shorter than the interval of any rate, and the CPU below. */
+/*
+ * A note's key is the time in units of 2^20 ns (1 ms), and the CPU in the low 12 bits. At any
+ * sampling rate, a CPU has at most one sample per unit.
+ */
 #define UNIT_SHIFT 20
 #define CPU_BITS 12
 #define CPU_MASK ((1u << CPU_BITS) - 1)
 
-/* linux/sched/coredump.h: the low bits of mm->flags, and the value of who can be traced */
+/*
+ * linux/sched/coredump.h: the low bits of mm->flags, and their value SUID_DUMP_USER: the process's
+ * user may trace it
+ */
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
 
@@ -29,6 +35,7 @@
 #define JUMP32_NE(reg, value, to) { .code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value), .off = (to) }
 #define EXIT { .code = BPF_JMP | BPF_EXIT }
 
+/* Makes the map of the program's one cgroup. CGROUP_FD -1: the map stays empty, so no task is in it. */
 static int open_cgroup(int cgroup_fd, struct stacks_filter *f)
 {
 	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
@@ -39,7 +46,10 @@ static int open_cgroup(int cgroup_fd, struct stacks_filter *f)
 	return rc < 0 || cgroup_fd < 0 ? rc : bpfsys_update(f->cgroup, &zero, &fd, BPF_ANY);
 }
 
-/* return bpf_current_task_under_cgroup(map, 0) == 1; what is 0 is not sampled. */
+/*
+ * The program: return bpf_current_task_under_cgroup(map, 0) == 1; the kernel drops a sample for
+ * which it returns 0.
+ */
 int stacks_filter_open(int cgroup_fd, struct stacks_filter *f, struct errmsg *err)
 {
 	int rc = open_cgroup(cgroup_fd, f);
@@ -58,6 +68,8 @@ int stacks_filter_open(int cgroup_fd, struct stacks_filter *f, struct errmsg *er
 }
 
 /*
+ * Loads this program; the kernel drops a sample for which it returns 0:
+ *
  * if (bpf_current_task_under_cgroup(map, 0) != 1)
  *	return 0;
  * if ((uid_t)bpf_get_current_uid_gid() == uid && (current->mm->flags & DUMPABLE_MASK) == DUMPABLE_USER)
@@ -85,7 +97,7 @@ static int load_noting(struct stacks_filter *f, uid_t uid, uint32_t mm, uint32_t
 		OP(BPF_ADD, BPF_REG_1, -8),
 		SET(BPF_REG_2, 8),
 		CALL(BPF_FUNC_probe_read_kernel),
-		JUMP(BPF_JNE, BPF_REG_0, 0, 12), /* it has no memory any more: to the note */
+		JUMP(BPF_JNE, BPF_REG_0, 0, 12), /* cannot read task->mm: to the note */
 		LOAD(BPF_REG_3, -8),
 		OP(BPF_ADD, BPF_REG_3, (int32_t)flags),
 		MOV(BPF_REG_1, BPF_REG_10),
@@ -166,6 +178,6 @@ bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint6
 {
 	uint64_t key = mono_ns >> UNIT_SHIFT << CPU_BITS | (cpu & CPU_MASK);
 
-	/* the note was made some instructions earlier */
+	/* the program took its time just before the sample's, so the note may be in the unit before */
 	return bpfsys_delete(f->foreign, &key) == 0 || (key -= 1 << CPU_BITS, bpfsys_delete(f->foreign, &key) == 0);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stacks_filter.h - for stacks.c: the BPF program at its events, which drops samples of tasks outside a cgroup before a
- * stack is walked.
+ * stacks_filter.h - the BPF program at the events of stacks.c. It drops samples of tasks outside a
+ * cgroup before the kernel walks their stack.
  *
- * A stack's copy has what the program keeps there. Of a program with rights that the user lacks (set-user-ID, or slurmstepd
- * before it becomes the user) that is not for the user, nor for a process that reads the user's files. So the program
- * notes CPU and time of samples of other users' processes, and of those that the user may not trace (dumpable, prctl(2)).
- * To ask /proc instead would be too late: a process may be another program by then, or gone.
+ * A copy of a stack contains the program's data. The user must not see the data of a program with
+ * more rights than the user has: a set-user-ID program, or slurmstepd before it becomes the user.
+ * So the BPF program also notes CPU and time of each "foreign" sample, and stacks.c removes the
+ * copy from it. A sample is foreign if its process is another user's, or if the user may not trace
+ * the process (PR_SET_DUMPABLE, prctl(2)). /proc would answer too late: by then the process may
+ * have called exec or ended.
  */
 #ifndef CEEMS_STACKS_FILTER_H
 #define CEEMS_STACKS_FILTER_H
@@ -18,19 +20,29 @@
 #include "src/libutil/errmsg.h"
 
 struct stacks_filter {
-	int cgroup, foreign, program; /* descriptors of two maps and the program; FOREIGN -1: nothing is noted */
+	int cgroup, foreign, program; /* descriptors: map of the cgroup, map of notes or -1, program */
 };
 
-/* FILTER is to be closed, after an error, too. CGROUP_FD -1: no cgroup, so all samples are dropped. */
+/*
+ * Loads the program that only drops samples. CGROUP_FD -1: it drops all samples. Close FILTER also
+ * after an error. Returns 0 or -errno.
+ */
 int stacks_filter_open(int cgroup_fd, struct stacks_filter *filter, struct errmsg *err);
-/* The same, which notes what is not UID's. -ENOENT, -EOPNOTSUPP: this kernel does not say. */
+/*
+ * Loads the program that also notes samples foreign to UID, up to SAMPLES_MAX notes. Close FILTER
+ * also after an error. Returns 0; -ENOENT: the kernel's BTF is missing or lacks the members; or
+ * -errno.
+ */
 int stacks_filter_open_noting(int cgroup_fd, uid_t uid, uint32_t samples_max, struct stacks_filter *filter,
 			      struct errmsg *err);
 void stacks_filter_close(struct stacks_filter *filter);
 
-/* False: there is nothing to ask for. */
+/* Returns whether there are any notes. */
 bool stacks_filter_has_foreign(const struct stacks_filter *filter);
-/* Whether the sample of CPU at MONO_NS is foreign; asked once for each. */
+/*
+ * Returns whether the sample of CPU at MONO_NS is foreign, and deletes its note: ask once per
+ * sample.
+ */
 bool stacks_filter_is_foreign(const struct stacks_filter *filter, uint32_t cpu, uint64_t mono_ns);
 
 #endif
