@@ -11,7 +11,7 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 
-/* A hexadecimal number and one blank. */
+/* Reads a hexadecimal number and one blank. Returns the text after the blank, or NULL. */
 static const char *take_hex(const char *at, uint64_t *ret)
 {
 	char *end;
@@ -23,7 +23,10 @@ static const char *take_hex(const char *at, uint64_t *ret)
 	return errno || *end != ' ' ? NULL : end + 1;
 }
 
-/* The code at an address may be replaced; the later line counts. */
+/*
+ * Adds the function in LINE; a malformed line is ignored. A compiler may replace the code at an
+ * address, so NUMBER makes the later line win.
+ */
 static int take_line(struct perf_map *m, const char *line, uint32_t number)
 {
 	struct symbol s = { .rank = number };
@@ -44,7 +47,7 @@ int perf_map_parse(char *text, size_t len, struct perf_map *ret)
 	uint32_t number = 0;
 	int rc = 0;
 
-	/* what is behind the last end of a line is being written */
+	/* a last line without a newline is ignored, because it is still being written */
 	while (rc == 0 && (end = memchr(line, '\n', len - (size_t)(line - text)))) {
 		*end = '\0';
 		rc = take_line(&m, line, number++);

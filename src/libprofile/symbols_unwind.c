@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * symbols_unwind.c - rows of .eh_frame: symbols_unwind_row().
+ * symbols_unwind.c - symbols_unwind_row(): finds rows of .eh_frame.
  *
- * No table of the whole file is made: a job runs few of its files' functions, libdw finds one by the file's own index
- * (.eh_frame_hdr), and a table of a large library would take a second of the job's time first.
+ * Each row is looked up when needed, by libdw and the file's index (.eh_frame_hdr). A table of all
+ * rows of a large library would take a second of the job's time, and a job runs few of the
+ * functions.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include "src/libprofile/symbols_internal.h"
 #include "src/libutil/util.h"
 
-/* libdw reads a whole file that has no table of sections. */
+/* Bytes. libdw reads the whole file if it has no table of sections, so such a file must be small. */
 #define BARE_FILE_MAX ((off_t)64 << 20)
 
 static bool is_small(const struct elf_object *o)
@@ -42,6 +43,7 @@ void symbols_close_unwind(struct symbols *s)
 	s->cfi = NULL;
 }
 
+/* Sets *RET to FROM as a signed number. False: more than 32 bits. */
 static bool take_offset(Dwarf_Word from, int32_t *ret)
 {
 	const int64_t offset = (int64_t)from;
@@ -50,7 +52,7 @@ static bool take_offset(Dwarf_Word from, int32_t *ret)
 	return offset >= INT32_MIN && offset <= INT32_MAX;
 }
 
-/* DW_OP_breg0 to 31 and DW_OP_bregx. */
+/* Reads "register + offset": DW_OP_breg0 to DW_OP_breg31, or DW_OP_bregx. False: another operation. */
 static bool take_base(const Dwarf_Op *op, uint8_t *ret_reg, int32_t *ret_offset)
 {
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
@@ -61,7 +63,10 @@ static bool take_base(const Dwarf_Op *op, uint8_t *ret_reg, int32_t *ret_offset)
 	return op->atom == DW_OP_bregx && op->number < UNWIND_REGISTERS_MAX && take_offset(op->number2, ret_offset);
 }
 
-/* As ld writes it: rsp + 8 + ((rip & 15) >= 11) * 8 */
+/*
+ * Returns whether OP[n] is the CFA that ld writes for a PLT: rsp + 8 + ((rip & 15) >= 11) * 8. The
+ * 11 may differ.
+ */
 static bool is_plt(const Dwarf_Op *op, size_t n)
 {
 	static const uint8_t rest[] = { DW_OP_lit15, DW_OP_and, 0, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
@@ -75,6 +80,7 @@ static bool is_plt(const Dwarf_Op *op, size_t n)
 	return true;
 }
 
+/* Reads the CFA's expression OP[n] to ROW. False: of a kind that enum unwind_cfa lacks. */
 static bool take_cfa(const Dwarf_Op *op, size_t n, struct unwind_row *row)
 {
 	if (!n || !take_base(&op[0], &row->reg, &row->offset))
@@ -92,7 +98,10 @@ static bool take_cfa(const Dwarf_Op *op, size_t n, struct unwind_row *row)
 	       (n == 2 || (n == 3 && op[2].atom == DW_OP_plus_uconst && take_offset(op[2].number, &row->more)));
 }
 
-/* What dwarf_frame_register() gives: a place in memory, unless it ends with DW_OP_stack_value. */
+/*
+ * Reads the expression of dwarf_frame_register() to RULE. It gives the address of the saved value;
+ * with DW_OP_stack_value at its end, the value itself. False: not supported.
+ */
 static bool take_place(const Dwarf_Op *op, size_t n, struct unwind_rule *rule)
 {
 	const bool is_value = n > 1 && op[n - 1].atom == DW_OP_stack_value;
@@ -110,7 +119,7 @@ static bool take_place(const Dwarf_Op *op, size_t n, struct unwind_rule *rule)
 	}
 	if (op[0].atom != DW_OP_call_frame_cfa)
 		return false;
-	/* an expression begins with the CFA, too, which it need not use */
+	/* libdw puts the CFA before every expression, also before one that does not use it */
 	if (n == 2 && !is_value && take_base(&op[1], &rule->reg, &rule->offset)) {
 		rule->place = UNWIND_AT_REGISTER;
 		return true;
@@ -134,7 +143,7 @@ static struct unwind_rule saved_rule(Dwarf_Frame *frame, uint8_t reg)
 	return rule;
 }
 
-/* False: a rule of a kind that no compiler writes here. */
+/* Sets *ROW to the rules in FRAME. False: the CFA's rule is not supported, or damaged. */
 static bool take_row(const struct unwind_machine *m, Dwarf_Frame *frame, struct unwind_row *row)
 {
 	Dwarf_Op *op = NULL;

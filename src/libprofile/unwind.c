@@ -6,7 +6,10 @@
 
 #include "src/libutil/util.h"
 
-/* System V ABI, AMD64 supplement, figure 3.36; places are by the bits of asm/perf_regs.h. */
+/*
+ * Register numbers: System V ABI, AMD64 supplement, figure 3.36. The order in .place follows the
+ * bits of asm/perf_regs.h.
+ */
 const struct unwind_machine unwind_x86_64 = {
 	.sampled = 0xff01ff,
 	.n = 17,
@@ -19,7 +22,10 @@ const struct unwind_machine unwind_x86_64 = {
 	.place = { 0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8 },
 };
 
-/* DWARF for the Arm 64-bit Architecture (AADWARF64); 32, the pc, is the kernel's. */
+/*
+ * Register numbers: DWARF for the Arm 64-bit Architecture (AADWARF64). 32, the pc, is the number in
+ * asm/perf_regs.h.
+ */
 const struct unwind_machine unwind_arm64 = {
 	.sampled = (UINT64_C(1) << 33) - 1,
 	.n = 33,
@@ -46,10 +52,13 @@ const struct unwind_machine *unwind_host(void)
 
 struct unwind_frame {
 	uint64_t reg[UNWIND_REGISTERS_MAX];
-	uint64_t known; /* a bit per register */
+	uint64_t known; /* one bit per register whose value is known */
 };
 
-/* What a step found: 0, there is a caller, or why there is none. */
+/*
+ * What a step to the caller found: the caller; the stack's end (WHOLE); the end of the copy (CUT);
+ * or nothing.
+ */
 enum step { STEP_CALLER, STEP_WHOLE, STEP_CUT, STEP_FAILED };
 
 static bool is_known(const struct unwind_frame *f, uint8_t reg)
@@ -63,6 +72,7 @@ static void set_reg(struct unwind_frame *f, uint8_t reg, uint64_t value)
 	f->known |= UINT64_C(1) << reg;
 }
 
+/* Loads the 8 bytes at ADDRESS from the copy of the stack. */
 static enum step load_word(const struct unwind_sample *s, uint64_t address, uint64_t *ret)
 {
 	const uint64_t base = s->reg[s->machine->place[s->machine->sp]];
@@ -76,6 +86,7 @@ static enum step load_word(const struct unwind_sample *s, uint64_t address, uint
 	return STEP_CALLER;
 }
 
+/* Sets *RET to the canonical frame address of frame F, by its row. */
 static enum step find_cfa(const struct unwind_sample *s, const struct unwind_frame *f, const struct unwind_row *row,
 			  uint64_t *ret)
 {
@@ -95,7 +106,7 @@ static enum step find_cfa(const struct unwind_sample *s, const struct unwind_fra
 	return step;
 }
 
-/* The caller's REG. STEP_WHOLE: it has none. */
+/* Sets *RET to the caller's value of REG. STEP_WHOLE: the rule says there is no caller. */
 static enum step find_saved(const struct unwind_sample *s, const struct unwind_frame *f, uint64_t cfa, uint8_t reg,
 			    const struct unwind_rule *rule, uint64_t *ret)
 {
@@ -143,14 +154,17 @@ static enum step step_by_row(const struct unwind_sample *s, struct unwind_frame 
 	set_reg(&caller, m->sp, cfa);
 	set_reg(&caller, m->pc, caller.reg[m->saved[0]] & m->code_mask);
 	if (caller.reg[m->sp] == f->reg[m->sp] && caller.reg[m->pc] == f->reg[m->pc])
-		return STEP_FAILED; /* its own caller */
+		return STEP_FAILED; /* a frame that calls itself would be an endless loop */
 	if (m->link != m->pc && !row->is_signal)
-		caller.known &= ~(UINT64_C(1) << m->link); /* the call has overwritten it */
+		caller.known &= ~(UINT64_C(1) << m->link); /* the caller's call has overwritten it */
 	*f = caller;
 	return STEP_CALLER;
 }
 
-/* The caller's frame pointer and the return address are stored at the frame pointer; at the first frame of all it is 0. */
+/*
+ * Steps to the caller by frame pointer: it points to the caller's frame pointer, followed by the
+ * return address. It is 0 in the thread's first frame.
+ */
 static enum step step_by_pointer(const struct unwind_sample *s, struct unwind_frame *f)
 {
 	const struct unwind_machine *m = s->machine;
@@ -178,8 +192,9 @@ static enum step step_by_pointer(const struct unwind_sample *s, struct unwind_fr
 }
 
 /*
- * Behind the end of the copy: the kernel's chain from the last frame on, if it has that one. Frame pointers do not say
- * whether they are whole; the row of the last one does.
+ * The copy of the stack ended at the frame of PC: goes on with the kernel's call chain, if PC is in
+ * it. A call chain does not say whether it is whole. It is, if the row of its last address says
+ * that there is no caller. Returns 0 or the error of FIND.
  */
 static int follow_chain(const struct unwind_sample *s, uint64_t pc, uint64_t *ret, size_t max, size_t *n,
 			enum unwind_end *ret_end)
@@ -200,6 +215,7 @@ static int follow_chain(const struct unwind_sample *s, uint64_t pc, uint64_t *re
 	return rc < 0 && rc != -ENOENT ? rc : 0;
 }
 
+/* Sets F to the registers of the sample. */
 static void begin_walk(const struct unwind_sample *s, struct unwind_frame *f)
 {
 	const struct unwind_machine *m = s->machine;

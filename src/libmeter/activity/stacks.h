@@ -61,8 +61,7 @@ struct stacks_setup {
 
 /*
  * Begins to sample. Returns 0 and sets *RET; -EBADF: no cgroup; -EOPNOTSUPP: the kernel does not
- * support it;
- * -EPERM or -EACCES: we may not; -ENODEV: all CPUs are offline; or another -errno.
+ * support it; -EPERM or -EACCES: we may not; -ENODEV: all CPUs are offline; or another -errno.
  */
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err);
 /* Ends sampling and frees S. NULL: does nothing. */

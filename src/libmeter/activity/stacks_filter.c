@@ -8,8 +8,8 @@
 #include "src/libutil/util.h"
 
 /*
- * A note's key is the time in units of 2^20 ns (1 ms), and the CPU in the low 12 bits. At any
- * sampling rate, a CPU has at most one sample per unit.
+ * A note's key is the time in units of 2^20 ns (1.05 ms), and the CPU in the low 12 bits. Up to 953
+ * Hz a CPU has at most one sample per unit. At a higher rate two samples may share a note.
  */
 #define UNIT_SHIFT 20
 #define CPU_BITS 12
