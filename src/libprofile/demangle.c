@@ -12,12 +12,17 @@
 #undef ARRAY_SIZE /* libiberty.h has one, too */
 #include "src/libutil/util.h"
 
-#define MANGLED_MAX 4096u /* libiberty's time and memory grow with it */
+#define MANGLED_MAX 4096u /* bytes; libiberty's time and memory grow with a name's length */
 
-/* Suffixes of the copies that a compiler makes of one function. A person sees one function, so they are cut off. */
+/*
+ * Suffixes of copies that a compiler makes of a function. They are cut off, so that all copies have
+ * one name.
+ */
 static const char *const clones[] = { ".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm.", ".localalias" };
+/* Suffixes of OpenMP regions: they are replaced by " [OpenMP]". */
 static const char *const regions[] = { "._omp_fn.", ".omp_outlined", "..omp_par", "._omp_cpyfn." };
 
+/* Returns the length of NAME without such suffixes. */
 static size_t plain_length(const char *name, bool *ret_is_region)
 {
 	size_t len = strlen(name), i;
@@ -41,7 +46,10 @@ static size_t plain_length(const char *name, bool *ret_is_region)
 	return len;
 }
 
-/* gfortran: "__module_MOD_procedure" */
+/*
+ * Returns "module::procedure" for gfortran's "__module_MOD_procedure", malloc'ed. NULL: no such
+ * name.
+ */
 static char *fortran_name(const char *name)
 {
 	const char *mod = strncmp(name, "__", 2) ? NULL : strstr(name + 2, "_MOD_");

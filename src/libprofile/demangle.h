@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * demangle.h - names of functions as their author wrote them.
+ * demangle.h - turns linker names of functions into the names in the source code.
  */
 #ifndef CEEMS_DEMANGLE_H
 #define CEEMS_DEMANGLE_H
 
 /*
- * C++ and Rust by libiberty, without parameters; Fortran's module procedures; the parts that a compiler took out of a
- * function (clones, OpenMP regions). *RET is malloc'ed, or NULL: the name is for people already. 0 or -ENOMEM.
+ * Demangles NAME of C++, Rust or gfortran, without parameters, and removes suffixes that a compiler
+ * added for copies. An OpenMP region gets " [OpenMP]" after its function's name. *RET is malloc'ed.
+ * NULL: use NAME as it is. Returns 0 or -ENOMEM.
  */
 int demangle(const char *name, char **ret);
 

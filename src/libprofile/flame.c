@@ -10,7 +10,7 @@
 #include "src/libutil/text.h"
 #include "src/libutil/util.h"
 
-#define NAME_MAX_BYTES 1024u /* C++ templates have names without end */
+#define NAME_MAX_BYTES 1024u /* longer names, as of C++ templates, are cut */
 
 struct flame_store {
 	struct arena arena;
@@ -20,6 +20,7 @@ struct flame_store {
 
 /* --- which samples ------------------------------------------------------------------------------ */
 
+/* Returns whether label KEY of S has the text WANTED. NULL: any text, or none. */
 static bool has_text(const struct profile_sample *s, const char *key, const char *wanted)
 {
 	const struct profile_label *label = wanted ? profile_label(s, key) : NULL;
@@ -88,6 +89,10 @@ void flame_destroy(struct flame *f)
 	free(f);
 }
 
+/*
+ * Makes room for one more element of SIZE bytes in ARRAY, which has N. -EFBIG: FLAME_FRAMES_MAX are
+ * reached.
+ */
 static int flame_room(void *array, size_t n, size_t size, size_t *room)
 {
 	const size_t wanted = *room ? *room * 2 : 64;
@@ -142,7 +147,7 @@ static bool is_same_frame(const void *owner, uint32_t place, const void *key)
 	return a->parent == b->parent && a->name == b->name;
 }
 
-/* Makes *AT the child of *AT with that name. */
+/* Replaces the frame *AT by its child with the name NAME, which is added if it does not exist. */
 static int enter_frame(struct flame *f, uint32_t name, uint32_t *at)
 {
 	const struct flame_frame new = { .name = name, .parent = *at };
@@ -166,7 +171,10 @@ static int enter_frame(struct flame *f, uint32_t name, uint32_t *at)
 
 /* --- profiles ----------------------------------------------------------------------------------- */
 
-/* A function without a name is called as its file. */
+/*
+ * Writes the name of an unknown function to BUF: its file's name, such as "[libc.so.6]", or
+ * "[unknown]".
+ */
 static void name_file(const struct profile *p, const struct profile_location *l, char *buf, size_t size)
 {
 	const char *path = l->mapping == PROFILE_NONE ? "" : p->mapping[l->mapping].path;
@@ -175,7 +183,10 @@ static void name_file(const struct profile *p, const struct profile_location *l,
 	(void)snprintf(buf, size, "[%s]", slash ? slash + 1 : *path ? path : "unknown");
 }
 
-/* The frames of a location, the outermost first; *NAMED says where each location's begin. */
+/*
+ * Sets RET to the names of the functions at location L, the outermost first: one per line, or one
+ * if it has no lines.
+ */
 static int name_location(struct flame *f, const struct profile *p, const struct profile_location *l, bool is_kernel,
 			 uint32_t *ret)
 {
@@ -196,9 +207,12 @@ static int name_location(struct flame *f, const struct profile *p, const struct 
 	return rc;
 }
 
-/* Of each location its names: those of location i are name[first[i]] and on, the outermost first. */
+/*
+ * Names by location: those of location i are name[first[i]] to name[first[i + 1] - 1], the
+ * outermost first.
+ */
 struct location_names {
-	uint32_t *name, *first; /* one more than there are locations */
+	uint32_t *name, *first; /* FIRST has one element more than there are locations */
 };
 
 static int name_all(struct flame *f, const struct profile *p, struct location_names *ret)
@@ -223,6 +237,7 @@ static int name_all(struct flame *f, const struct profile *p, struct location_na
 	return rc;
 }
 
+/* Adds VALUE to the sum for how the stack of S ended: whole, cut or failed. */
 static void count_end(struct flame *f, const struct profile_sample *s, double value, enum flame_side side)
 {
 	const struct profile_label *end = profile_label(s, PROFILE_LABEL_STACK);
@@ -279,7 +294,10 @@ int flame_add(struct flame *f, const struct profile *p, size_t type, double scal
 
 /* --- sums --------------------------------------------------------------------------------------- */
 
-/* A caller of the same name has the total already. */
+/*
+ * Returns whether frame AT has a caller of the same name. That caller's total contains AT's total
+ * already.
+ */
 static bool is_recursive(const struct flame *f, uint32_t at)
 {
 	uint32_t up;
@@ -296,7 +314,7 @@ static void sum_side(struct flame *f, enum flame_side side)
 
 	for (i = 0; i < f->nframes; i++)
 		f->frame[i].total[side] = f->frame[i].self[side];
-	/* a frame has a higher number than its parent */
+	/* children come after their parents, so this adds each child before its parent is added */
 	for (i = f->nframes; i-- > 1;)
 		f->frame[f->frame[i].parent].total[side] += f->frame[i].total[side];
 }
@@ -307,7 +325,7 @@ struct frame_order {
 	enum flame_kind kind;
 };
 
-/* By parent, and of one parent by name. */
+/* Orders frames by parent, then by name. */
 static int compare_order(const void *a, const void *b)
 {
 	const struct frame_order *x = a, *y = b;
@@ -319,6 +337,7 @@ static int compare_order(const void *a, const void *b)
 	return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
+/* Links the children of each frame in the order of their names. */
 static int link_children(struct flame *f)
 {
 	_cleanup_free_ struct frame_order *order = calloc(f->nframes, sizeof(*order));

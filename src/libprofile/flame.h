@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * flame.h - profiles as a tree of functions by caller, for a drawing, a table or a text; and a second one beside it to
- * compare with.
+ * flame.h - joins profiles to one tree of functions: the parent of a function is its caller. A tree
+ * has two sides: FLAME_THIS, and FLAME_OTHER for profiles to compare with.
  */
 #ifndef CEEMS_FLAME_H
 #define CEEMS_FLAME_H
@@ -10,21 +10,21 @@
 
 #include "src/libprofile/profile.h"
 
-/* Which samples of a profile. NULL: all. */
+/* Selects samples by the texts of their labels. NULL: any text. */
 struct flame_filter {
 	const char *node, *thread, *process;
-	bool has_task;
+	bool has_task; /* only samples of task TASK */
 	int64_t task;
-	bool hides_kernel; /* what the kernel did counts for the function that asked for it */
+	bool hides_kernel; /* removes kernel frames, so that their cost counts for the caller in user space */
 };
-/* Leaves in P what FILTER takes. Nothing is to be added to P then. */
+/* Removes all other samples from P. Add nothing to P afterwards: its indexes are no longer valid. */
 void flame_filter(struct profile *p, const struct flame_filter *filter);
 
 enum flame_kind {
 	FLAME_USER,
 	FLAME_KERNEL,
 	FLAME_PROCESS, /* the first frame: the process's name */
-	FLAME_UNKNOWN, /* the name is that of the file, or none is known */
+	FLAME_UNKNOWN, /* the function is unknown; the name is its file's, or "[unknown]" */
 };
 
 enum flame_side {
@@ -36,39 +36,49 @@ enum flame_side {
 struct flame_name {
 	const char *text;
 	enum flame_kind kind;
-	double self[FLAME_SIDES], total[FLAME_SIDES]; /* flame_finish(); of a recursive function the outermost counts */
+	double self[FLAME_SIDES], total[FLAME_SIDES]; /* by flame_finish(); TOTAL counts a recursive call once */
 };
 
 struct flame_frame {
-	uint32_t name; /* FLAME_ROOT: none */
-	uint32_t parent, child, next; /* the first child and the next of the same parent; FLAME_ROOT: none */
+	uint32_t name; /* index in flame.name; the root frame has none */
+	uint32_t parent, child, next; /* frames: the first child, the next child of PARENT; FLAME_ROOT: none */
 	double self[FLAME_SIDES], total[FLAME_SIDES];
 };
 
 #define FLAME_ROOT 0u
 #define FLAME_FRAMES_MAX ((size_t)4 << 20)
 
-/* To be read by everybody. FRAME[FLAME_ROOT] is the whole. */
+/* Read only. FRAME[FLAME_ROOT] is the root, whose total is the whole profile's. */
 struct flame {
 	struct flame_frame *frame;
 	struct flame_name *name;
 	size_t nframes, nnames;
-	double whole[FLAME_SIDES], cut[FLAME_SIDES], failed[FLAME_SIDES]; /* of the total, how the stacks ended */
-	uint64_t samples[FLAME_SIDES]; /* by samples/count, or the number of stacks */
+	double whole[FLAME_SIDES], cut[FLAME_SIDES], failed[FLAME_SIDES]; /* the total, by how stacks ended */
+	uint64_t samples[FLAME_SIDES]; /* sum of samples/count; the number of stacks if a profile lacks it */
 	struct flame_store *store;
 };
 
 /* NULL: out of memory. */
 struct flame *flame_create(void);
 void flame_destroy(struct flame *f);
-/* Adds P with the values of its type, each times SCALE. -ENOMEM; -EFBIG: more than FLAME_FRAMES_MAX. */
+/*
+ * Adds the samples of P to SIDE, with their values of type number TYPE times SCALE. Returns 0;
+ * -ENOMEM; or -EFBIG: more than FLAME_FRAMES_MAX frames.
+ */
 int flame_add(struct flame *f, const struct profile *p, size_t type, double scale, enum flame_side side);
-/* To be called once, after the last flame_add(): sums, and the frames of each parent by name. -ENOMEM. */
+/*
+ * Computes the totals, and links children in the order of their names. Call it once, after the last
+ * flame_add(). Returns 0 or -ENOMEM.
+ */
 int flame_finish(struct flame *f);
 
-/* The share of a frame or name in the whole of its side, 0 to 1. */
+/* Returns VALUE[SIDE], of a frame or a name, as a share of the side's total: 0 to 1. */
 double flame_share(const struct flame *f, const double value[FLAME_SIDES], enum flame_side side);
-/* The names by self, the largest first; with IS_DIFFERENCE by how much their share changed. *RET is malloc'ed. -ENOMEM. */
+/*
+ * Sorts the NNAMES names by SELF of FLAME_THIS, the largest first; with IS_DIFFERENCE, by the
+ * change of SELF's share between the sides. *RET has their indexes, malloc'ed. Returns 0 or
+ * -ENOMEM.
+ */
 int flame_top(const struct flame *f, bool is_difference, uint32_t **ret);
 
 #endif

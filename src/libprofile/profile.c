@@ -15,7 +15,7 @@ struct profile_store {
 	struct place_index texts, mappings, functions, locations, samples;
 };
 
-/* Room for one more of SIZE bytes in ARRAY, which has N. */
+/* Makes room for one more element of SIZE bytes in ARRAY, which has N. */
 static int make_room(void *array, size_t n, size_t size, size_t *room)
 {
 	const size_t wanted = *room ? *room * 2 : 16;
@@ -75,7 +75,7 @@ static int store_utf8(struct profile *p, const char *text, size_t len, const cha
 	return 0;
 }
 
-/* TEXT, or "" for NULL, as it is stored: two texts are the same if their pointers are. */
+/* Sets *RET to P's copy of TEXT (NULL: ""). Equal texts have one copy, so pointers can be compared. */
 static int store_text(struct profile *p, const char *text, const char **ret)
 {
 	_cleanup_free_ char *escaped = NULL;
@@ -84,7 +84,7 @@ static int store_text(struct profile *p, const char *text, const char **ret)
 
 	if (!len)
 		return store_utf8(p, "", 0, ret);
-	/* between characters: what is cut in the middle of one is no UTF-8 */
+	/* cut before a character, as a part of a character is not valid UTF-8 */
 	if (len == PROFILE_TEXT_MAX)
 		while (len > PROFILE_TEXT_MAX - 4 && ((unsigned char)text[len] & 0xc0) == 0x80)
 			len--;
@@ -185,6 +185,10 @@ int profile_add_comment(struct profile *p, const char *text)
 
 /* --- mappings ---------------------------------------------------------------------------------- */
 
+/*
+ * Same file part: path, build id, offset and size. Without path and build id, the address must be
+ * the same too.
+ */
 static bool is_same_mapping(const void *owner, uint32_t place, const void *key)
 {
 	const struct profile_mapping *a = &((const struct profile *)owner)->mapping[place], *b = key;
@@ -388,7 +392,7 @@ static int store_labels(struct profile *p, const struct profile_label *from, siz
 	return rc;
 }
 
-/* A sum that does not fit stays at the largest. */
+/* Returns a + b, or INT64_MAX if the sum overflows. */
 static int64_t sum(int64_t a, int64_t b)
 {
 	int64_t both;
@@ -411,7 +415,7 @@ static int check_sample(const struct profile *p, const struct profile_sample *s)
 	return 0;
 }
 
-/* KEY has its labels stored already. */
+/* Adds a copy of KEY, whose labels are P's copies already. */
 static int new_sample(struct profile *p, const struct profile_sample *key, uint64_t hash)
 {
 	struct arena *arena = &p->store->arena;

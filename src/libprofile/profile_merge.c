@@ -9,10 +9,10 @@
 #include "src/libprofile/profile.h"
 #include "src/libutil/util.h"
 
-/* Where what FROM has is in INTO. */
+/* Indexes in INTO, by the index in FROM. */
 struct merge_places {
 	uint32_t *mapping, *function, *location;
-	int type[PROFILE_TYPES_MAX]; /* of each type of INTO, that of FROM; -1: none */
+	int type[PROFILE_TYPES_MAX]; /* the other way: index in FROM by index in INTO; -1: none */
 };
 
 static int merge_location(struct profile *into, const struct profile *from, const struct merge_places *at, uint32_t n)
@@ -69,7 +69,7 @@ static int merge_all(struct profile *into, const struct profile *from, struct me
 	return rc;
 }
 
-/* A time of 0 or less is not known, and so is one that overflows. */
+/* Returns the end of P in ns since 1970; 0: not known, or it overflows. */
 static int64_t end_of(const struct profile *p)
 {
 	int64_t end;

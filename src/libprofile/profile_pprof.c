@@ -13,14 +13,14 @@
 
 #define IO_SIZE ((size_t)64 << 10)
 #define GZIP_WINDOW (15 + 16) /* zlib: the largest window, and a gzip header */
-/* What unpacking may take; a message of two bytes becomes some hundred. */
+/* Bytes that an unpacked message may take. Two bytes in the file can become some hundred in memory. */
 #define MEMORY_MAX ((size_t)1 << 30)
 
 /* --- writing ----------------------------------------------------------------------------------- */
 
 /*
- * A message of protobuf may be sent as several in a row, of which repeated fields are put together. So each stack is
- * a Profile with one sample, and no copy of the whole is made.
+ * Several protobuf messages in a row are read as one, and their repeated fields are joined. So each
+ * element is written as a Profile of its own, and memory for the whole message is not needed.
  */
 struct pprof_out {
 	ProtobufCBuffer base;
@@ -38,7 +38,7 @@ static void out_deflate(struct pprof_out *o, int flush)
 	do {
 		o->z.next_out = o->packed;
 		o->z.avail_out = sizeof(o->packed);
-		/* cannot fail: its state is whole and there is room */
+		/* cannot fail: the state is valid and there is room for output */
 		(void)deflate(&o->z, flush);
 		n = sizeof(o->packed) - o->z.avail_out;
 		if (o->max && n > o->max - o->written)
@@ -102,7 +102,10 @@ static void put_head(struct pprof_out *o)
 		comment = text_of(o, o->p->comment[i]);
 		put_part(o, &part);
 	}
-	/* once: pprof refuses a second time as the start of another profile */
+	/*
+	 * write this once: pprof takes a second time for the start of another profile, and refuses
+	 * it
+	 */
 	time.time_nanos = o->p->time_ns;
 	time.duration_nanos = o->p->duration_ns;
 	put_part(o, &time);
@@ -293,7 +296,7 @@ static int read_all(int fd, struct pprof_bytes *b)
 	}
 }
 
-/* All members of a gzip file. */
+/* Unpacks all members of a gzip file to B. */
 static int inflate_all(z_stream *z, struct pprof_bytes *b)
 {
 	int rc, state = Z_OK;
@@ -343,6 +346,7 @@ struct memory_budget {
 	bool is_short;
 };
 
+/* Allocates memory, but no more than MEMORY_MAX in all, so that a small file cannot take all memory. */
 static void *budget_alloc(void *owner, size_t size)
 {
 	struct memory_budget *b = owner;
@@ -363,7 +367,7 @@ static void budget_free(void *owner, void *p)
 	free(p);
 }
 
-/* From the ids of a file to places; an id is not 0. */
+/* Maps ids in a file to indexes in the profile. 0 is not a valid id. */
 struct pprof_ids {
 	struct place_index index;
 	uint64_t *id;
@@ -503,7 +507,10 @@ static int get_function(struct pprof_in *in, const Pprof__Function *from)
 	return rc < 0 ? rc : ids_add(&in->functions, from->id, place);
 }
 
-/* The start of the mapping in the file; one that was read before may have the same part elsewhere. */
+/*
+ * Returns the start of mapping ID as the file has it. The profile's start differs if an equal
+ * mapping was added before.
+ */
 static uint64_t mapping_start(const struct pprof_in *in, uint64_t id)
 {
 	const uint32_t found = place_find(&in->mappings.index, place_hash(0, &id, sizeof(id)), is_same_id,

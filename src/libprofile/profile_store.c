@@ -60,7 +60,7 @@ void arena_fini(struct arena *a)
 
 struct place_slot {
 	uint64_t hash;
-	uint32_t place; /* PLACE_NONE: it is free */
+	uint32_t place; /* PLACE_NONE: the slot is free */
 };
 
 static uint64_t mix(uint64_t x)

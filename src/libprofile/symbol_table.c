@@ -22,7 +22,7 @@ int symbol_table_add(struct symbol_table *t, const struct symbol *s)
 	return 0;
 }
 
-/* By address; at one address the one that counts comes first. */
+/* Orders symbols by address, and those at the same address by rank, the highest first. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;

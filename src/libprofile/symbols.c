@@ -19,7 +19,7 @@
 #include "src/libprofile/symbols_internal.h"
 #include "src/libutil/util.h"
 
-#define FILE_MAX ((off_t)4 << 30)	 /* of a debug file whose checksum is made */
+#define FILE_MAX ((off_t)4 << 30)	 /* the checksum of a debug file covers no more than this */
 #define NOTES_MAX ((uint64_t)64 << 10)
 #define VDSO_MAX ((size_t)64 << 10)
 
@@ -27,7 +27,7 @@
 
 static int open_regular(int at, const char *path, uint64_t resolve)
 {
-	/* no wait for a pipe's other end */
+	/* O_NONBLOCK: do not wait for the other end if PATH is a pipe */
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = resolve };
 	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
 	struct stat st;
@@ -58,7 +58,7 @@ static void object_close(struct elf_object *o)
 	*o = (struct elf_object){ .fd = -1 };
 }
 
-/* Takes FD. */
+/* Opens the ELF file FD; RET owns FD, and on error FD is closed. Returns 0 or -ENOEXEC. */
 static int object_open(int fd, struct elf_object *ret)
 {
 	struct elf_object o = { .fd = fd };
@@ -137,7 +137,7 @@ static void read_build_id(const struct elf_object *o, char *ret)
 		if (data && take_build_id(data, ret))
 			return;
 	}
-	/* a debug file may have no data for its segments */
+	/* the segments of a debug file may have no data, so look at its sections too */
 	while ((scn = elf_nextscn(o->elf, scn))) {
 		if (!gelf_getshdr(scn, &section) || section.sh_type != SHT_NOTE)
 			continue;
@@ -162,7 +162,7 @@ static int read_segments(const struct elf_object *o, struct symbols *s)
 
 /* --- symbols ------------------------------------------------------------------------------------ */
 
-/* What a person would call the place: a global name before a local one, one with a size before one without. */
+/* Returns the rank of a name: with a size before without one, then global before weak before local. */
 static uint32_t rank_of(const GElf_Sym *sym)
 {
 	const int bind = GELF_ST_BIND(sym->st_info);
@@ -174,12 +174,15 @@ static bool is_code(const GElf_Sym *sym)
 {
 	const int type = GELF_ST_TYPE(sym->st_info);
 
-	/* labels of assembly have no type; a few of them are functions */
+	/* labels of assembly code have no type; those with a size are functions */
 	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
 	       (type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && sym->st_size));
 }
 
-/* 1: it has functions; 0: it has none. */
+/*
+ * Adds the functions in the symbol table of section type TYPE. Returns 1; 0: TABLE is still empty;
+ * or -errno.
+ */
 static int read_table(Elf *elf, uint32_t type, struct symbol_table *table)
 {
 	GElf_Shdr header, text_header;
@@ -196,7 +199,7 @@ static int read_table(Elf *elf, uint32_t type, struct symbol_table *table)
 		return -EFBIG;
 	data = section_data(scn, &header, TABLE_MAX);
 	text = section_data(texts, &text_header, TABLE_MAX);
-	/* with its last NUL every text in it ends */
+	/* the names must end with a NUL, so that no name runs past the end */
 	if (!data || !text || !text->d_size || ((const char *)text->d_buf)[text->d_size - 1])
 		return 0;
 	n = header.sh_entsize ? data->d_size / header.sh_entsize : 0;
@@ -206,7 +209,7 @@ static int read_table(Elf *elf, uint32_t type, struct symbol_table *table)
 		if (!gelf_getsym(data, (int)i, &sym) || !is_code(&sym) || sym.st_name >= text->d_size)
 			continue;
 		s = (struct symbol){ sym.st_value, sym.st_size, (const char *)text->d_buf + sym.st_name, rank_of(&sym) };
-		if (*s.name && *s.name != '$') /* arm64's $x marks code */
+		if (*s.name && *s.name != '$') /* $x and $d are arm64's marks of code and data */
 			rc = symbol_table_add(table, &s);
 	}
 	return rc < 0 ? rc : table->n > 0;
@@ -228,7 +231,10 @@ static uint32_t checksum(int fd)
 	return (uint32_t)crc;
 }
 
-/* As object_open() of a debug file, which must be that of S. */
+/*
+ * Opens PATH below ROOT as the debug file of S. -ESTALE: it belongs to another file, by CRC (NULL:
+ * unknown) or build id.
+ */
 static int try_debug(struct symbols *s, const char *root, const char *path, const uint32_t *crc)
 {
 	char id[SYMBOLS_BUILD_ID_SIZE];
@@ -279,7 +285,7 @@ static int find_by_link(struct symbols *s, const char *root, const char *path)
 		return -ENOENT;
 	name = data->d_buf;
 	len = strnlen(name, data->d_size);
-	at = (len + 4) & ~(size_t)3; /* its NUL, to the next multiple of 4 */
+	at = (len + 4) & ~(size_t)3; /* after name and NUL, at a multiple of 4 */
 	if (!len || at + sizeof(crc) > data->d_size || memchr(name, '/', len))
 		return -ENOENT;
 	memcpy(&crc, name + at, sizeof(crc));
@@ -312,7 +318,7 @@ static int read_tables(struct symbols *s, const char *root, const char *path)
 	return 0;
 }
 
-/* Takes FILE. */
+/* Makes *RET, which owns FILE; on error FILE is closed. */
 static int make_symbols(struct elf_object *file, const char *root, const char *path, const char *build_id,
 			struct symbols **ret)
 {
@@ -365,14 +371,14 @@ int symbols_open(const char *root, const char *path, const char *build_id, struc
 
 int symbols_open_vdso(struct symbols **ret, struct errmsg *err)
 {
-	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* the kernel's, as long as the process */
+	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* the kernel's memory; it lives as long as this process */
 	struct elf_object file = { .fd = -1 };
 	size_t size;
 	int rc;
 
 	if (!image)
 		return errmsg_set(err, -ENOENT, "this process has no vdso");
-	/* it has as many bytes as its table of sections ends at */
+	/* the image ends with its table of sections */
 	size = ((const ElfW_Ehdr *)image)->e_shoff +
 	       (size_t)((const ElfW_Ehdr *)image)->e_shnum * ((const ElfW_Ehdr *)image)->e_shentsize;
 	(void)elf_version(EV_CURRENT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * symbols_dwarf.c - inlined functions and lines of source: symbols_inlines().
+ * symbols_dwarf.c - symbols_inlines(): finds inlined functions and source lines by DWARF.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -27,7 +27,10 @@ void symbols_close_dwarf(struct symbols *s)
 	s->dwarf = NULL;
 }
 
-/* The unit of ADDRESS. Not all compilers write .debug_aranges. */
+/*
+ * Finds the compilation unit of ADDRESS. If .debug_aranges lacks it, which not all compilers write,
+ * tries all units.
+ */
 static bool find_unit(Dwarf *dwarf, uint64_t address, Dwarf_Die *ret)
 {
 	Dwarf_CU *unit = NULL;
@@ -53,7 +56,7 @@ static const char *die_name(Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-/* Where the function is inlined. */
+/* Returns the line of the call that was inlined; 0: unknown. */
 static int call_line(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
@@ -96,7 +99,10 @@ size_t symbols_inlines(struct symbols *s, uint64_t offset, struct symbol_line *r
 		(void)dwarf_lineno(line, &here.line);
 		here.file = file ? file : "";
 	}
-	/* behind an inlined function come the scopes of its definition; those that it is inlined to are asked for by it */
+	/*
+	 * dwarf_getscopes() ends with the scopes of the inlined function's definition; we need
+	 * those into which it was inlined
+	 */
 	if (dwarf_getscopes(&unit, address, &inner) <= 0)
 		return 0;
 	nscopes = dwarf_getscopes_die(&inner[0], &scope);

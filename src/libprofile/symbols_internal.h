@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * symbols_internal.h - an open file of symbols, for its parts.
+ * symbols_internal.h - struct symbols, shared by symbols.c, symbols_dwarf.c and symbols_unwind.c.
  */
 #ifndef CEEMS_SYMBOLS_INTERNAL_H
 #define CEEMS_SYMBOLS_INTERNAL_H
@@ -13,15 +13,15 @@
 
 typedef ElfW(Ehdr) ElfW_Ehdr;
 
-#define TABLE_MAX ((uint64_t)512 << 20) /* bytes of a section that is read */
+#define TABLE_MAX ((uint64_t)512 << 20) /* the largest section that is read, in bytes */
 
 struct elf_object {
-	int fd; /* -1: none, or it is in memory */
+	int fd; /* -1: not open, or an image in memory */
 	Elf *elf;
 	GElf_Ehdr header;
 };
 
-/* A part of the file that is mapped to be run. */
+/* An executable segment: its offset and size in the file, and its address in the symbol table. */
 struct elf_segment {
 	uint64_t offset, size, address;
 };
@@ -38,9 +38,12 @@ struct symbols {
 	bool cfi_tried;
 };
 
-/* A regular file; no link leaves ROOT. fd or -errno. */
+/* Opens the regular file "<root><path>"; links do not lead out of ROOT. Returns an fd or -errno. */
 int elf_open_below(const char *root, const char *path);
-/* The section of that type, or with that name; its data is NULL if it has none in the file. */
+/*
+ * Returns the first section with type TYPE (0: any) and name NAME (NULL: any), and sets *RET to its
+ * header; or NULL.
+ */
 Elf_Scn *elf_find_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *ret);
 
 void symbols_close_dwarf(struct symbols *s);

@@ -20,7 +20,7 @@ struct unwind_machine {
 	uint8_t n; /* number of registers */
 	uint8_t pc, sp, fp;
 	uint8_t link; /* register that a call writes the return address to; same as PC: the CPU has none */
-	uint8_t saved[UNWIND_SAVED]; /* registers that a row describes; the first holds the return address; N: unused */
+	uint8_t saved[UNWIND_SAVED]; /* what a row describes: return address first; N: unused */
 	uint64_t code_mask; /* bits of a code address; arm64 keeps a signature in the others */
 	uint8_t place[UNWIND_REGISTERS_MAX]; /* index of each register in a sample's registers */
 };
@@ -33,7 +33,7 @@ const struct unwind_machine *unwind_host(void);
 enum unwind_cfa {
 	UNWIND_CFA_REGISTER, /* reg + offset */
 	UNWIND_CFA_MEMORY,   /* the word stored at reg + offset, plus more */
-	UNWIND_CFA_PLT,	     /* reg + offset, plus 8 if pc is at byte MORE or later of its 16-byte PLT entry */
+	UNWIND_CFA_PLT,	     /* reg + offset, plus 8 if (pc & 15) >= more */
 };
 
 /* Where to find the caller's value of a register. */
@@ -54,7 +54,7 @@ struct unwind_rule {
 
 struct unwind_row {
 	uint8_t cfa, reg;
-	bool is_signal; /* frame of a signal handler's return: the "caller" was interrupted, it did not call */
+	bool is_signal; /* the caller did not call, but was interrupted by a signal */
 	int32_t offset, more;
 	struct unwind_rule saved[UNWIND_SAVED]; /* for the registers in unwind_machine.saved */
 };
