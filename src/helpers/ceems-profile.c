@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-profile - samples a step for its slurmstepd, --ceems-profile, and writes the profile. Two processes, so that who
- * has rights reads nothing that a user wrote, and who reads it has no rights:
+ * ceems-profile - samples a step for its slurmstepd (--ceems-profile) and writes the profile. It
+ * has two processes, so that the process with rights reads no user's files, and the process that
+ * reads them has no rights:
  *
- * - The first stays root. It has the events of the CPUs and the ring buffers (stacks.h), in which the names and
- *   mappings of all processes on these CPUs are. It drops what is not the step's, replaces addresses of the kernel by
- *   names, and passes on the rest. It opens no file but of /proc.
- * - The second becomes the user before it gets the first message. It reads the user's files and writes the profile, so
- *   that a folder that hangs or a file that is made to confuse a parser harms the user alone. It has no descriptor but
- *   its end of the socket, and cannot be traced by the user's other processes.
+ * - The sampler stays root. It has the events and ring buffers of the CPUs (stacks.h). These
+ *   contain names and mappings of all processes on the CPUs. It drops records outside the step,
+ *   replaces kernel addresses by numbers of functions, and passes on the rest. It opens only files
+ *   of the kernel, in /proc and /sys.
+ * - The writer becomes the user before the first message. It reads the user's files and writes the
+ *   profile. So a folder that hangs, or a file that is made to confuse a parser, harms only that
+ *   user. Besides its end of the socket it has only /dev/null, stdout and stderr, and the user's
+ *   other processes cannot trace it.
  *
- * It ends with its input, and it says "error - TEXT" if the profile is not whole. If the first is killed, the second
- * writes what it has. If the second is killed, the first ends. slurmstepd kills both by their process group.
+ * ceems-profile ends when its stdin is closed, and prints "error - TEXT" if the profile is
+ * incomplete. If the sampler is killed, the writer writes what it has received. If the writer is
+ * killed, the sampler ends. slurmstepd kills both by their process group.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +39,9 @@
 #define NICE 5
 #define WRITE_MAX_S 10
 #define SOCKET_BYTES (1024 * 1024)
-/* Of a stack, for its callers: doc/performance.md has what other sizes cost and find. */
+/* Bytes of a stack that are copied to find callers. doc/performance.md compares other sizes. */
 #define DUMP_BYTES (16 * 1024)
-/* How long a sample may stay in its ring. */
+/* The longest time between two reads of the rings, in ms. */
 #define DRAIN_MS 500
 
 struct sampler {
@@ -45,13 +49,13 @@ struct sampler {
 	struct stacks *stacks;
 	struct profile_tasks *tasks;
 	struct kallsyms *kernel; /* NULL: no kernel stacks, or no names */
-	uint8_t *is_told;	 /* by the number of a kernel function */
-	int rc;			 /* of the wire */
+	uint8_t *is_told;	 /* by a kernel function's number: its name was sent */
+	int rc;			 /* first error of the wire, or 0 */
 };
 
 /* --- the half that samples ------------------------------------------------------------------ */
 
-/* "1234:0,1235:1" */
+/* Adds the tasks in TEXT, PID:RANK or PID, such as "1234:0,1235:1". TEXT is changed. */
 static int parse_tasks(struct profile_tasks *tasks, char *text)
 {
 	uint64_t pid, rank;
@@ -71,6 +75,7 @@ static int parse_tasks(struct profile_tasks *tasks, char *text)
 	return rc;
 }
 
+/* Sends the name of kernel function NUMBER, once. */
 static void tell_symbol(struct sampler *s, uint32_t number)
 {
 	const struct wire_message m = {
@@ -82,7 +87,10 @@ static void tell_symbol(struct sampler *s, uint32_t number)
 	s->is_told[number] = 1;
 }
 
-/* RET[n] are numbers of functions. */
+/*
+ * Sets RET to the numbers of the kernel functions in the stack of R, and sends new names. Returns
+ * how many.
+ */
 static size_t name_kernel(struct sampler *s, const struct stacks_record *r, uint64_t ret[])
 {
 	uint32_t number;
@@ -131,7 +139,7 @@ static int open_kernel(struct sampler *s, struct errmsg *err)
 	return s->is_told ? 0 : errmsg_errno(err, -ENOMEM, "kernel symbols");
 }
 
-/* The tasks begin with the pid of one. */
+/* Opens the events on the CPUs of the first task, whose pid is the first number in TASKS. */
 static int open_stacks(struct sampler *s, const struct profile_request *request, char **argv, struct errmsg *err)
 {
 	const char *tasks = argv[9];
@@ -161,7 +169,7 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 	return stacks_open(&setup, &s->stacks, err);
 }
 
-/* Until the input ends, or the other half. */
+/* Samples until stdin is closed or the writer is gone. */
 static void sample(struct sampler *s)
 {
 	bool is_over = false;
@@ -169,7 +177,7 @@ static void sample(struct sampler *s)
 	while (s->rc == 0 && !is_over) {
 		is_over = stacks_wait(s->stacks, STDIN_FILENO, DRAIN_MS);
 		if (is_over)
-			(void)usleep(1000); /* for records on their way into a ring */
+			(void)usleep(1000); /* let the kernel finish records that it is writing */
 		stacks_drain(s->stacks, pass_on, s);
 		if (s->rc == 0 && is_over)
 			s->rc = tell_time(s, WIRE_END);
@@ -187,7 +195,7 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 	rc = open_stacks(s, request, argv, err);
 	if (rc == 0) {
 		s->rc = tell_time(s, WIRE_BEGIN);
-		/* now: a task that got its name before the events were there has it */
+		/* read the names of tasks only now, so that no change before the events is missed */
 		rc = parse_tasks(s->tasks, argv[9]);
 		if (rc < 0)
 			(void)errmsg_errno(err, rc, "tasks");
@@ -251,7 +259,7 @@ static pid_t start_writer(const struct profile_request *request, char **argv, in
 		(void)close(end[0]);
 		null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (null >= 0)
-			(void)dup2(null, STDIN_FILENO); /* slurmstepd's socket */
+			(void)dup2(null, STDIN_FILENO); /* stdin was slurmstepd's socket */
 		_exit(run_writer(request, argv, end[1]));
 	}
 	(void)close(end[1]);

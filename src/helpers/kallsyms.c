@@ -9,7 +9,7 @@
 
 struct symbol {
 	uint64_t address;
-	size_t name; /* in TEXT */
+	size_t name; /* offset in TEXT */
 };
 
 struct kallsyms {
@@ -62,7 +62,10 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* "ffffffff81000000 T _stext", "ffffffffc0a01000 t nfs_file_read	[nfs]": by hand, since there are 200,000. */
+/*
+ * Adds a line "ffffffff81000000 T _stext" or "ffffffffc0a01000 t nfs_file_read    [nfs]". There are
+ * 200,000, and sscanf() would be slow.
+ */
 static int read_line(struct kallsyms *k, char *line)
 {
 	char *name, *end, *module;

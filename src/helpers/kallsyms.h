@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kallsyms.h - names of the kernel's functions by address. Addresses of the kernel are a secret of root's, which the
- * names are not.
+ * kallsyms.h - finds kernel functions by address. Only root may see kernel addresses; everyone may
+ * see the names.
  */
 #ifndef CEEMS_KALLSYMS_H
 #define CEEMS_KALLSYMS_H
@@ -12,13 +12,22 @@
 
 struct kallsyms;
 
-/* Reads PATH, some 0.1 s. -EPERM: the kernel shows no addresses. */
+/*
+ * Reads /proc/kallsyms (PATH), which takes some 0.1 s. Returns 0; -EPERM: the kernel hides the
+ * addresses; or -errno.
+ */
 int kallsyms_open(const char *path, struct kallsyms **ret, struct errmsg *err);
 void kallsyms_close(struct kallsyms *k);
 
-/* The number of the function that ADDRESS is in, from 0 on, or UINT32_MAX. */
+/*
+ * Returns the number of the function that contains ADDRESS, 0 to kallsyms_count() - 1; UINT32_MAX:
+ * ADDRESS is below all.
+ */
 uint32_t kallsyms_find(const struct kallsyms *k, uint64_t address);
-/* "do_syscall_64", "nfs_file_read [nfs]" */
+/*
+ * Returns a function's name, such as "do_syscall_64" or "nfs_file_read [nfs]". It lives as long as
+ * K.
+ */
 const char *kallsyms_name(const struct kallsyms *k, uint32_t number);
 uint32_t kallsyms_count(const struct kallsyms *k);
 

@@ -10,23 +10,23 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-/* Processes at once; more of them have no names. */
+/* Processes whose files are kept; code of further processes gets no names. */
 #define PROCESSES_MAX 64u
-/* Of all files together, in memory that is charged to the job. */
+/* Bytes of all files together. The memory is charged to the job. */
 #define BYTES_MAX ((size_t)128 << 20)
 #define READ_EVERY_NS NSEC_PER_SEC
 
 struct jit_process {
-	uint32_t pid; /* 0: free */
-	uint64_t read_ns;
-	size_t size; /* of the file when it was read */
+	uint32_t pid; /* 0: this entry is free */
+	uint64_t read_ns; /* time of the last try to read; 0: never */
+	size_t size; /* bytes of the file that MAP was made of */
 	struct perf_map map;
 };
 
 struct profile_jit {
 	struct profile *profile;
 	struct jit_process process[PROCESSES_MAX];
-	size_t bytes;
+	size_t bytes; /* sum of all process[].size */
 };
 
 int profile_jit_create(struct profile *p, struct profile_jit **ret)
@@ -75,7 +75,10 @@ void profile_jit_forget(struct profile_jit *j, uint32_t pid)
 	*p = (struct jit_process){ 0 };
 }
 
-/* The process's own number: the last of "NSpid:	123	7". */
+/*
+ * Returns the pid of process PID in its own namespace: the last number of "NSpid: 123     7" in its
+ * status.
+ */
 static uint32_t inner_pid(uint32_t pid)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -92,7 +95,7 @@ static uint32_t inner_pid(uint32_t pid)
 	return pid;
 }
 
-/* A file that is no larger than before, or cannot be read, changes nothing. */
+/* Replaces the map of P by its file. Keeps the old map if the file has not grown or cannot be read. */
 static void read_map(struct profile_jit *j, struct jit_process *p)
 {
 	struct perf_map map;
@@ -109,6 +112,7 @@ static void read_map(struct profile_jit *j, struct jit_process *p)
 	j->bytes += size;
 }
 
+/* Returns the entry of PID, a new one if there is none. NULL: all are in use. */
 static struct jit_process *find_process(struct profile_jit *j, uint32_t pid)
 {
 	struct jit_process *p = process_of(j, pid);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_jit.h - names of code that a run-time compiler made (perf_map.h), for ceems-profile: /tmp/perf-PID.map in the
- * process's root, PID in its own namespace. As the user: a file that is not the user's is not read.
+ * profile_jit.h - finds names of code that a run-time compiler made (perf_map.h), for
+ * ceems-profile. The file is /tmp/perf-PID.map below the process's root, with PID of the process's
+ * own namespace. It must belong to the user, who also runs this code.
  */
 #ifndef CEEMS_PROFILE_JIT_H
 #define CEEMS_PROFILE_JIT_H
@@ -12,17 +13,18 @@
 
 struct profile_jit;
 
-/* Functions are stored in P, which is borrowed. -ENOMEM */
+/* Functions will be added to P, which is borrowed. Returns 0 or -ENOMEM. */
 int profile_jit_create(struct profile *p, struct profile_jit **ret);
 void profile_jit_destroy(struct profile_jit *j);
 
 /*
- * The function at ADDRESS of process PID, as in profile_names_find(). A file that has grown is read again, at most once a
- * second.
+ * Finds the function at ADDRESS of process PID. If none is known, reads the file again if it has
+ * grown, at most once a second. Returns 1 and sets *RET_FUNCTION; 0: no function is known; or an
+ * error of profile_add_function().
  */
 int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t *ret_function);
 
-/* The process is another program now. */
+/* Forgets what the file of PID said. Call it when the process calls exec. */
 void profile_jit_forget(struct profile_jit *j, uint32_t pid);
 
 #endif

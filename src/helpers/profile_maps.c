@@ -8,7 +8,7 @@
 #include "src/libutil/util.h"
 
 #define BUCKETS 4096u
-/* Processes that have ended and are still known; mappings of a process. */
+/* Ended processes whose mappings are kept; and the most mappings of one process. */
 #define ENDED_MAX 1024u
 #define SPANS_MAX 4096u
 
@@ -19,17 +19,17 @@ struct span {
 
 struct space { /* a process */
 	uint32_t pid;
-	bool is_whole; /* all of its mappings are known: since its exec, or by /proc */
+	bool is_whole; /* all mappings are known: by records since its exec, or by /proc */
 	bool has_ended;
-	struct span *span; /* by address, and none overlaps */
+	struct span *span; /* ordered by address, without overlaps */
 	size_t n, room;
-	struct space *next; /* in the bucket */
+	struct space *next; /* in the same bucket */
 };
 
 struct profile_maps {
 	struct profile *profile;
 	struct space *bucket[BUCKETS];
-	uint32_t ended[ENDED_MAX]; /* a ring of pids; 0: none */
+	uint32_t ended[ENDED_MAX]; /* ring of the last processes that ended; pid 0: unused */
 	uint32_t next_ended;
 };
 
@@ -65,6 +65,7 @@ void profile_maps_destroy(struct profile_maps *m)
 	free(m);
 }
 
+/* Returns the link to the space of PID, or the link at which it must be added. */
 static struct space **place_of(struct profile_maps *m, uint32_t pid)
 {
 	struct space **at = &m->bucket[pid % BUCKETS];
@@ -74,6 +75,7 @@ static struct space **place_of(struct profile_maps *m, uint32_t pid)
 	return at;
 }
 
+/* Returns the space of PID, a new one if there is none. NULL: out of memory. */
 static struct space *space_of(struct profile_maps *m, uint32_t pid)
 {
 	struct space **at = place_of(m, pid);
@@ -91,14 +93,14 @@ static void space_forget(struct profile_maps *m, uint32_t pid)
 	struct space **at = place_of(m, pid), *s = *at;
 
 	if (!s || !s->has_ended)
-		return; /* the number is another process's by now */
+		return; /* a new process has this pid by now */
 	*at = s->next;
 	space_free(s);
 }
 
 /* --- spans -------------------------------------------------------------------------------- */
 
-/* The first that ends above ADDRESS. */
+/* Returns the index of the first span that ends above ADDRESS. */
 static size_t find_span(const struct space *s, uint64_t address)
 {
 	size_t low = 0, high = s->n, mid;
@@ -127,7 +129,10 @@ static int make_room(struct space *s)
 	return 0;
 }
 
-/* What it overlaps was unmapped before. */
+/*
+ * Adds NEW and removes the spans that it overlaps, because they must have been unmapped. Drops NEW
+ * if S is full.
+ */
 static int add_span(struct space *s, const struct span *new)
 {
 	size_t first = find_span(s, new->start), end = first;
@@ -187,7 +192,7 @@ static int learn_fork(struct profile_maps *m, const struct stacks_record *r)
 	struct space *s;
 
 	if (r->pid == r->parent_pid)
-		return 0; /* a thread */
+		return 0; /* a thread shares its process's mappings */
 	s = space_of(m, r->pid);
 	if (!s)
 		return -ENOMEM;
@@ -250,7 +255,7 @@ int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r)
 
 /* --- /proc -------------------------------------------------------------------------------- */
 
-/* "start-limit perms offset dev inode   path" */
+/* Adds a line of /proc/PID/maps, "start-limit perms offset dev inode   path", if it is executable. */
 static int learn_line(struct profile_maps *m, struct space *s, char *line)
 {
 	struct profile_mapping mapping = { .build_id = "" };
@@ -262,7 +267,7 @@ static int learn_line(struct profile_maps *m, struct space *s, char *line)
 		   &mapping.offset, &at) < 4 ||
 	    !at || perms[2] != 'x' || mapping.limit < mapping.start)
 		return 0;
-	mapping.path = line[at] ? line + at : "//anon"; /* as in the kernel's records */
+	mapping.path = line[at] ? line + at : "//anon"; /* the path that the kernel's records have */
 	return add_mapping(m, s, &mapping);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_maps.h - what code processes have mapped where, for ceems-profile: by the kernel's records, and for processes
- * that began before it by /proc/PID/maps. A process that has ended is known for a while, as its samples are.
+ * profile_maps.h - keeps the code mappings of processes, for ceems-profile. They come from the
+ * kernel's records, or from /proc/PID/maps for processes that began before ceems-profile. The
+ * mappings of the last 1024 ended processes are kept, because samples may come after the end.
  */
 #ifndef CEEMS_PROFILE_MAPS_H
 #define CEEMS_PROFILE_MAPS_H
@@ -13,16 +14,21 @@
 
 struct profile_maps;
 
-/* Mappings are stored in P, which is borrowed. -ENOMEM */
+/* Mappings will be added to P, which is borrowed. Returns 0 or -ENOMEM. */
 int profile_maps_create(struct profile *p, struct profile_maps **ret);
 void profile_maps_destroy(struct profile_maps *m);
 
-/* What a record of mappings, execs, forks and exits says. -ENOMEM, or as profile_add_mapping(). */
+/*
+ * Learns from a record of a mapping, exec, fork or exit; ignores others. Returns 0, -ENOMEM or an
+ * error of profile_add_mapping().
+ */
 int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r);
 
 /*
- * The mapping that ADDRESS of process PID is in, and the address there. -ENOENT: none is known. Of a process without
- * records it reads /proc/PID/maps, once.
+ * Finds the mapping of process PID that contains ADDRESS. Sets *RET_MAPPING to its index in P and
+ * *RET_ADDRESS to the address in P's mapping (profile_rebase()). Reads /proc/PID/maps once if
+ * records do not tell all mappings. Returns 0; -ENOENT: no known mapping contains ADDRESS; or an
+ * error as above.
  */
 int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, uint32_t *ret_mapping,
 		      uint64_t *ret_address);

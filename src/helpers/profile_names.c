@@ -12,7 +12,7 @@
 #include "src/libprofile/symbols.h"
 #include "src/libutil/util.h"
 
-/* Files whose symbols are kept in memory. The files of a job's hot code are few. */
+/* Files whose symbols are kept in memory; functions of further files get no name. */
 #define FILES_MAX 512
 
 /* The file of one mapping. */
@@ -22,24 +22,24 @@ struct names_file {
 };
 
 /*
- * The last answers, by address: a hot function is asked for at each sample, and to demangle its name takes longer than all
- * else. A power of two.
+ * Size of the cache of answers, a power of two. Hot functions are looked up at each sample, and
+ * demangling takes the most time of a look-up.
  */
 #define CACHE_SIZE 4096u
 
 struct names_answer {
 	uint64_t address;
 	uint32_t mapping, function;
-	bool is_known; /* this place of the cache has an answer */
+	bool is_known; /* this entry is in use */
 	bool has_name;
 };
 
 struct profile_names {
 	struct profile *profile;
 	struct names_answer cache[CACHE_SIZE];
-	struct names_file *file; /* by the mapping's number */
+	struct names_file *file; /* by the mapping's index */
 	size_t n;
-	size_t nopen;
+	size_t nopen; /* files that were opened, up to FILES_MAX */
 };
 
 int profile_names_create(struct profile *p, struct profile_names **ret)
@@ -63,7 +63,10 @@ void profile_names_destroy(struct profile_names *n)
 	free(n);
 }
 
-/* A program that was deleted is still there for its process. Its build id tells it from a library. */
+/*
+ * Opens a deleted program by /proc/PID/exe. Mapping M may be a library instead, so the build id
+ * must match.
+ */
 static int open_program(const struct profile_mapping *m, uint32_t pid, const char *root, struct symbols **ret)
 {
 	_cleanup_close_ int fd = -1;
@@ -76,7 +79,10 @@ static int open_program(const struct profile_mapping *m, uint32_t pid, const cha
 	return fd < 0 ? -errno : symbols_open_fd(fd, root, m->path, m->build_id, ret, NULL);
 }
 
-/* A process may have another root, or be gone: then its files are looked for from our own root. */
+/*
+ * Opens the file of M below the process's root, or below our own root if the process is gone. NULL:
+ * cannot.
+ */
 static struct symbols *open_symbols(const struct profile_mapping *m, uint32_t pid)
 {
 	struct symbols *s = NULL;
@@ -106,6 +112,7 @@ static int names_grow(struct profile_names *n, uint32_t mapping)
 	return 0;
 }
 
+/* Adds the function SYMBOL with its demangled name. Returns 1 or -errno. */
 static int add_named(struct profile *p, const char *symbol, uint32_t *ret)
 {
 	_cleanup_free_ char *name = NULL;

@@ -8,25 +8,31 @@
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-#define SIZE_MIN 256u
-/* Threads that have ended and are still known: the kernel goes on with a thread for a while after it told its end. */
+#define SIZE_MIN 256u /* entries of a new hash table */
+/*
+ * Ended threads that are kept, because the kernel samples a thread for a while after the record of
+ * its end.
+ */
 #define ENDED_MAX 1024u
-/* Processes between one that began before us and its task. */
+/* The most generations between a process that began before us and its task. */
 #define ANCESTORS_MAX 16
 
 struct thread {
-	uint32_t tid; /* 0: free */
+	uint32_t tid; /* 0: this entry is free */
 	uint32_t pid;
 	int64_t rank;
-	bool has_ended; /* its number may be another's now */
+	bool has_ended; /* a new thread may have this tid by now */
 	char name[WIRE_NAME_MAX];
 };
 
-/* Open addressing; deleted entries are closed up. */
+/*
+ * A hash table of threads with open addressing. Deleting moves later entries up, so there are no
+ * gaps.
+ */
 struct profile_tasks {
 	struct thread *thread;
 	uint32_t size, n; /* SIZE is a power of 2 */
-	uint32_t ended[ENDED_MAX]; /* a ring of tids; 0: none */
+	uint32_t ended[ENDED_MAX]; /* ring of the last threads that ended; tid 0: unused */
 	uint32_t next_ended;
 };
 
@@ -35,13 +41,14 @@ static uint32_t place_of(const struct profile_tasks *t, uint32_t tid)
 	return (tid * UINT32_C(2654435769)) & (t->size - 1);
 }
 
+/* Returns the entry of TID, or the free entry for it, whose tid is 0. */
 static struct thread *thread_find(const struct profile_tasks *t, uint32_t tid)
 {
 	uint32_t i = place_of(t, tid);
 
 	while (t->thread[i].tid && t->thread[i].tid != tid)
 		i = (i + 1) & (t->size - 1);
-	return &t->thread[i]; /* or the free place for it */
+	return &t->thread[i];
 }
 
 static int tasks_grow(struct profile_tasks *t)
@@ -61,7 +68,7 @@ static int tasks_grow(struct profile_tasks *t)
 	return 0;
 }
 
-/* The thread, new or as it was; NULL: there is no memory. */
+/* Returns the entry of TID, which is added if it does not exist. NULL: out of memory. */
 static struct thread *thread_put(struct profile_tasks *t, uint32_t tid)
 {
 	struct thread *th;
@@ -97,7 +104,7 @@ static void thread_end(struct profile_tasks *t, const struct thread *th)
 	const uint32_t tid = th->tid, oldest = t->ended[t->next_ended];
 
 	if (oldest && thread_find(t, oldest)->has_ended)
-		thread_drop(t, oldest); /* which moves others */
+		thread_drop(t, oldest); /* this may move the entry of TID, so TH is invalid now */
 	thread_find(t, tid)->has_ended = true;
 	t->ended[t->next_ended] = tid;
 	t->next_ended = (t->next_ended + 1) % ENDED_MAX;
@@ -123,7 +130,7 @@ void profile_tasks_destroy(struct profile_tasks *t)
 	free(t);
 }
 
-/* Of a thread that got its name before we looked. */
+/* Reads the name of TH from /proc, as it may have been set before the first record. */
 static void read_name(struct thread *th)
 {
 	char path[64];
@@ -150,7 +157,7 @@ int profile_tasks_add(struct profile_tasks *t, uint32_t pid, int64_t rank)
 	return 0;
 }
 
-/* By its parents, as long as they live. */
+/* Returns the rank of the next known process among PID and its living ancestors; or WIRE_RANK_NONE. */
 static int64_t find_rank(const struct profile_tasks *t, uint32_t pid)
 {
 	const struct thread *th;
@@ -168,7 +175,10 @@ static int64_t find_rank(const struct profile_tasks *t, uint32_t pid)
 	return WIRE_RANK_NONE;
 }
 
-/* A thread that was made before we looked, or on a CPU that is none of the step's. */
+/*
+ * Adds a thread whose fork we did not see: it was before sampling began, or on a CPU outside the
+ * step. NULL: out of memory.
+ */
 static struct thread *thread_adopt(struct profile_tasks *t, uint32_t pid, uint32_t tid)
 {
 	int64_t rank = find_rank(t, pid);
@@ -188,7 +198,7 @@ static bool look_at_fork(struct profile_tasks *t, const struct stacks_record *r)
 	struct thread copy, *th;
 
 	if (!parent->tid || parent->pid != r->parent_pid || parent->has_ended) {
-		thread_drop(t, r->tid); /* another's, with the number of one that has ended */
+		thread_drop(t, r->tid); /* a process outside the step got the tid of an ended thread */
 		return false;
 	}
 	copy = *parent;
@@ -202,6 +212,7 @@ static bool look_at_fork(struct profile_tasks *t, const struct stacks_record *r)
 	return true;
 }
 
+/* Sets rank and names of M to those of TH. */
 static void thread_fill(const struct profile_tasks *t, const struct thread *th, struct wire_message *m)
 {
 	const struct thread *leader = thread_find(t, th->pid);

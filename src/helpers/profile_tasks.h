@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_tasks.h - the threads of the step that ceems-profile samples: which task of Slurm each belongs to, and its
- * name. Records of other threads are none of the step's business.
+ * profile_tasks.h - keeps the threads of the step that ceems-profile samples, with their names and
+ * ranks. By this, records of threads outside the step are dropped: the user must not see them.
  */
 #ifndef CEEMS_PROFILE_TASKS_H
 #define CEEMS_PROFILE_TASKS_H
@@ -10,16 +10,17 @@
 
 struct profile_tasks;
 
-/* -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 int profile_tasks_create(struct profile_tasks **ret);
 void profile_tasks_destroy(struct profile_tasks *t);
 
-/* The first process of a task, by the name that it has now. -ENOMEM */
+/* Adds PID, the first process of the task with rank RANK, and reads its name. Returns 0 or -ENOMEM. */
 int profile_tasks_add(struct profile_tasks *t, uint32_t pid, int64_t rank);
 
 /*
- * Fills rank and names of M, whose record is set, and keeps in mind what the record says. False: it is of another's
- * thread, and not to be told. A sample is always the step's. Out of memory, a thread has no name and no rank.
+ * Learns from the record of M. If it is a sample, sets the rank and names of M. False: the record
+ * is of a thread outside the step and must be dropped. Samples are always the step's. If memory
+ * runs out, a sample has no rank and no names.
  */
 bool profile_tasks_look(struct profile_tasks *t, struct wire_message *m);
 

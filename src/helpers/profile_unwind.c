@@ -8,15 +8,15 @@
 #include "src/libprofile/symbols.h"
 
 /*
- * The last answers, by address: callers are few and are asked for at each sample; where samples were taken they are
- * many. A power of two.
+ * Size of the cache of rows, a power of two. The same few callers are looked up at each sample;
+ * sampled addresses themselves are many.
  */
 #define CACHE_SIZE 8192u
 
 struct unwind_answer {
 	uint64_t address;
 	uint32_t mapping;
-	bool is_known; /* this place of the cache has an answer */
+	bool is_known; /* this entry is in use */
 	bool has_row;
 	struct unwind_row row;
 };
@@ -25,7 +25,7 @@ struct profile_unwind {
 	struct profile_maps *maps;
 	struct profile_names *names;
 	const struct unwind_machine *machine;
-	uint32_t pid; /* of the sample */
+	uint32_t pid; /* process of the sample that is being unwound */
 	struct unwind_answer cache[CACHE_SIZE];
 };
 
@@ -58,6 +58,7 @@ static int find_answer(struct profile_unwind *u, struct unwind_answer *a)
 	return 0;
 }
 
+/* Finds the row for PC, as unwind_find_fn. */
 static int find_row(void *ctx, uint64_t pc, struct unwind_row *ret)
 {
 	struct profile_unwind *u = ctx;
@@ -80,8 +81,9 @@ static int find_row(void *ctx, uint64_t pc, struct unwind_row *ret)
 }
 
 /*
- * A caller's address is behind its call, which may be the next function's first byte. What is in no mapping is no code:
- * a function without frame pointer had other data there, and what follows is nothing.
+ * Takes the callers from the kernel's call chain instead. A return address may be the first byte of
+ * the next function, so 1 is subtracted. An address in no mapping is not code: a function without
+ * frame pointer had other data there, and the rest of the chain is meaningless.
  */
 static int take_chain(struct profile_unwind *u, const struct stacks_record *r, uint64_t *ret, size_t max, size_t *ret_n,
 		      enum unwind_end *ret_end)

@@ -8,18 +8,18 @@
 
 #include "src/libutil/util.h"
 
-#define BUFFER_BYTES (256 * 1024u) /* more than the longest record with all that is around it */
+#define BUFFER_BYTES (256 * 1024u) /* the longest message is shorter */
 
 struct wire {
 	int fd;
-	size_t used, at; /* AT: of a receiver, what it has taken */
+	size_t used, at; /* bytes in BUFFER; of these, bytes that the receiver has taken */
 	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
 };
 
 struct wire_head {
-	uint32_t size; /* of the whole, a multiple of 8 */
+	uint32_t size; /* bytes of the message with head and padding, a multiple of 8 */
 	uint32_t text_size;
-	struct wire_message m; /* its pointers mean nothing */
+	struct wire_message m; /* its pointers are not valid for the receiver */
 };
 
 int wire_open(int fd, struct wire **ret)
@@ -73,7 +73,7 @@ int wire_send(struct wire *w, const struct wire_message *m)
 
 	head.size = (uint32_t)(size + 7) & ~UINT32_C(7);
 	if (head.size > sizeof(w->buffer))
-		return 0; /* the kernel's records are shorter */
+		return 0; /* cannot happen, as the kernel's records are shorter */
 	if (w->used + head.size > sizeof(w->buffer)) {
 		rc = wire_flush(w);
 		if (rc < 0)
@@ -91,7 +91,7 @@ int wire_send(struct wire *w, const struct wire_message *m)
 	return 0;
 }
 
-/* More bytes; 0: none came. */
+/* Reads more bytes. Returns 1; 0: none came within TIMEOUT_MS; -EPIPE: the sender is gone. */
 static int wire_fill(struct wire *w, int timeout_ms)
 {
 	struct pollfd p = { .fd = w->fd, .events = POLLIN };
@@ -113,6 +113,7 @@ static int wire_fill(struct wire *w, int timeout_ms)
 	return 1;
 }
 
+/* Sets the pointers of R into the arrays that begin at AT. */
 static void wire_point(struct stacks_record *r, const char *at, uint32_t text_size)
 {
 	r->user = (const uint64_t *)(const void *)at;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_wire.h - messages from the half of ceems-profile that samples, which is root, to the half that writes, which
- * is the user. Both are one program, so a message is a struct with arrays behind it.
+ * profile_wire.h - messages from the sampling half of ceems-profile, which is root, to the writing
+ * half, which is the user. Both are the same program, so a message is sent as the struct in memory,
+ * followed by its arrays.
  */
 #ifndef CEEMS_PROFILE_WIRE_H
 #define CEEMS_PROFILE_WIRE_H
@@ -13,30 +14,36 @@
 
 enum wire_kind {
 	WIRE_BEGIN,  /* sampling begins, at record.mono_ns and wall_ns */
-	WIRE_RECORD, /* of the step */
-	WIRE_SYMBOL, /* record.text is the name of kernel function number record.start */
+	WIRE_RECORD, /* a record of the step's threads, or of lost samples */
+	WIRE_SYMBOL, /* record.text is the name of the kernel function with number record.start */
 	WIRE_END,    /* sampling has ended, at record.mono_ns */
 };
 
 struct wire_message {
 	enum wire_kind kind;
 	uint64_t wall_ns;
-	int64_t rank; /* of the task that the process is of, or WIRE_RANK_NONE */
+	int64_t rank; /* rank of the thread's task, or WIRE_RANK_NONE */
 	char process[WIRE_NAME_MAX], thread[WIRE_NAME_MAX];
-	struct stacks_record record; /* addresses of the kernel are numbers of functions */
+	struct stacks_record record; /* KERNEL has numbers of functions, not addresses */
 };
 
 struct wire;
 
-/* A socket; borrowed. -ENOMEM */
+/* Makes *RET for the socket FD, which is borrowed. Returns 0 or -ENOMEM. */
 int wire_open(int fd, struct wire **ret);
 void wire_close(struct wire *w);
 
-/* Buffered. -EPIPE: the other half is gone. */
+/*
+ * Buffers M, and sends when the buffer is full; wire_flush() sends at once. Return 0; -EPIPE: the
+ * other half is gone.
+ */
 int wire_send(struct wire *w, const struct wire_message *m);
 int wire_flush(struct wire *w);
 
-/* Waits up to TIMEOUT_MS (-1: for ever). 1: *RET is valid until the next call; 0: none came; -EPIPE: the other half is gone. */
+/*
+ * Waits up to TIMEOUT_MS (-1: forever) for a message. Returns 1: *RET is valid until the next call;
+ * 0: none came; -EPIPE: the other half is gone.
+ */
 int wire_receive(struct wire *w, int timeout_ms, struct wire_message *ret);
 
 #endif

@@ -18,17 +18,20 @@
 #include "src/libutil/util.h"
 
 #define WRITE_MAX_S 10
-/* From one writing to the next; and so many times what the last one took, that a large one costs 2 %. */
+/*
+ * The pause after a write: 60 s, or 50 times the duration of the write if that is longer. So
+ * writing costs at most 2 % of the time.
+ */
 #define WRITE_EVERY_NS (60 * NSEC_PER_SEC)
 #define WRITE_COST 50
-/* The first is soon: who looks at a running job sees something. */
+/* The first write is after 5 s, so that users soon see a profile of a running job. */
 #define WRITE_FIRST_NS (5 * NSEC_PER_SEC)
 /*
- * The most different stacks, of some 500 bytes each, in memory that is charged to the job. After half of them, new stacks
- * have no pid, so that equal stacks of several processes are one.
+ * The most different stacks; each takes some 500 bytes of memory that is charged to the job. After
+ * half of them, new stacks get no pid, so that equal stacks of several processes are stored once.
  */
 #define STACKS_MAX 100000u
-#define DEPTH_MAX 256 /* the kernel's is 127 each */
+#define DEPTH_MAX 256 /* the kernel's call chain has at most 127 addresses by default */
 
 struct profile_writer {
 	const struct profile_writer_setup *setup;
@@ -37,19 +40,20 @@ struct profile_writer {
 	struct profile_names *names;
 	struct profile_unwind *unwind;
 	struct profile_jit *jit;
-	uint32_t kernel; /* mapping of its functions, or PROFILE_NONE */
-	uint32_t *symbol; /* location by the number of a kernel function; PROFILE_NONE: not told yet */
+	uint32_t kernel; /* mapping of the kernel's functions; PROFILE_NONE: not added yet */
+	uint32_t *symbol; /* location by a kernel function's number; PROFILE_NONE: not received yet */
 	uint32_t nsymbols;
-	uint64_t begin_ns, end_ns; /* of the samples; BEGIN 0: not begun */
-	uint64_t samples, lost, left_out;
-	uint64_t ended[3]; /* of enum unwind_end */
+	uint64_t begin_ns, end_ns; /* time of WIRE_BEGIN and of the latest message; 0: none */
+	uint64_t samples, lost, left_out; /* received; lost by the kernel; beyond STACKS_MAX */
+	uint64_t ended[3]; /* samples by enum unwind_end */
 	bool has_no_pids;
-	char path[1024], temporary[1032]; /* PATH empty: not yet */
-	uint64_t due_ns;
+	char path[1024], temporary[1032]; /* PATH is empty before the first write */
+	uint64_t due_ns; /* time of the next write */
 };
 
 /* --- samples ------------------------------------------------------------------------------ */
 
+/* Adds a kernel function, and keeps its location under the function's number. */
 static int learn_symbol(struct profile_writer *w, const struct stacks_record *r)
 {
 	const struct profile_mapping mapping = {
@@ -81,7 +85,7 @@ static int learn_symbol(struct profile_writer *w, const struct stacks_record *r)
 struct stack {
 	uint32_t location[DEPTH_MAX];
 	size_t depth;
-	const char *end; /* PROFILE_STACK_CUT ..., NULL: whole */
+	const char *end; /* PROFILE_STACK_CUT or PROFILE_STACK_FAILED; NULL: the stack is whole */
 };
 
 static void add_kernel(const struct profile_writer *w, const struct stacks_record *r, struct stack *s)
@@ -93,7 +97,7 @@ static void add_kernel(const struct profile_writer *w, const struct stacks_recor
 			s->location[s->depth++] = w->symbol[r->kernel[i]];
 }
 
-/* Memory without a file, in which a run-time compiler may put code. */
+/* Returns whether M is memory without a file, into which a run-time compiler may write code. */
 static bool is_made(const struct profile_mapping *m)
 {
 	return !strncmp(m->path, "//anon", 6) || !strncmp(m->path, "[anon", 5) || !strncmp(m->path, "/memfd:", 7);
@@ -109,7 +113,7 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 	int rc;
 
 	if (!r->nuser && !r->nregs)
-		return 0; /* a sample of the kernel, or of nothing else */
+		return 0; /* the sample has no user part */
 	rc = profile_unwind_sample(w->unwind, r, address, DEPTH_MAX - s->depth, &n, &end);
 	for (i = 0; i < n && rc >= 0; i++) {
 		rc = profile_maps_find(w->maps, r->pid, address[i], &location.mapping, &location.address);
@@ -220,7 +224,10 @@ static int add_comments(const struct profile_writer *w, struct profile *p)
 	return rc;
 }
 
-/* What was sampled up to now, and what is to say of it only now. */
+/*
+ * Makes a copy of the profile for a file. The comments are added to the copy only, because their
+ * numbers still change.
+ */
 static int make_copy(const struct profile_writer *w, struct profile **ret)
 {
 	struct profile *p;
@@ -241,7 +248,10 @@ static int make_copy(const struct profile_writer *w, struct profile **ret)
 	return 0;
 }
 
-/* The name is ours from the first writing on: an empty file, which the next rename replaces. */
+/*
+ * Before the first write, reserves the file's name by an empty file, which each write replaces by
+ * rename().
+ */
 static int claim_path(struct profile_writer *w, struct errmsg *err)
 {
 	int fd;
@@ -315,7 +325,10 @@ static int take_message(struct profile_writer *w, const struct wire_message *m)
 	return 0;
 }
 
-/* 0: more may come; -ENODATA: that was all. */
+/*
+ * Takes the next message, or writes the file if it is due. Returns 0; -ENODATA: the other half has
+ * ended; or -errno.
+ */
 static int writer_next(struct profile_writer *w, struct wire *wire, struct errmsg *err)
 {
 	const uint64_t now_ns = clock_mono_ns();

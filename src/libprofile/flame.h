@@ -15,7 +15,7 @@ struct flame_filter {
 	const char *node, *thread, *process;
 	bool has_task; /* only samples of task TASK */
 	int64_t task;
-	bool hides_kernel; /* removes kernel frames, so that their cost counts for the caller in user space */
+	bool hides_kernel; /* remove kernel frames: their cost counts for the caller */
 };
 /* Removes all other samples from P. Add nothing to P afterwards: its indexes are no longer valid. */
 void flame_filter(struct profile *p, const struct flame_filter *filter);
@@ -36,12 +36,12 @@ enum flame_side {
 struct flame_name {
 	const char *text;
 	enum flame_kind kind;
-	double self[FLAME_SIDES], total[FLAME_SIDES]; /* by flame_finish(); TOTAL counts a recursive call once */
+	double self[FLAME_SIDES], total[FLAME_SIDES]; /* by flame_finish(); recursion counts once */
 };
 
 struct flame_frame {
 	uint32_t name; /* index in flame.name; the root frame has none */
-	uint32_t parent, child, next; /* frames: the first child, the next child of PARENT; FLAME_ROOT: none */
+	uint32_t parent, child, next; /* CHILD is the first child, NEXT the next sibling; FLAME_ROOT: none */
 	double self[FLAME_SIDES], total[FLAME_SIDES];
 };
 
@@ -53,7 +53,7 @@ struct flame {
 	struct flame_frame *frame;
 	struct flame_name *name;
 	size_t nframes, nnames;
-	double whole[FLAME_SIDES], cut[FLAME_SIDES], failed[FLAME_SIDES]; /* the total, by how stacks ended */
+	double whole[FLAME_SIDES], cut[FLAME_SIDES], failed[FLAME_SIDES]; /* parts of the total */
 	uint64_t samples[FLAME_SIDES]; /* sum of samples/count; the number of stacks if a profile lacks it */
 	struct flame_store *store;
 };

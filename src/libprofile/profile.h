@@ -34,7 +34,7 @@
 #define PROFILE_LABEL_PROCESS "process" /* text: comm of the process */
 #define PROFILE_LABEL_THREAD "thread" /* text: comm of the thread */
 #define PROFILE_LABEL_STACK "stack"   /* one of the next two; absent: the stack is whole */
-#define PROFILE_STACK_CUT "cut"	      /* outer frames are missing: no room, or the copied stack was too short */
+#define PROFILE_STACK_CUT "cut"	      /* outer frames are missing (UNWIND_CUT) */
 #define PROFILE_STACK_FAILED "failed" /* a caller was not found */
 /* Begin of comments of the profile. */
 #define PROFILE_NOTE_LOST "ceems.lost="	/* then NODE:NUMBER, the number of lost samples */

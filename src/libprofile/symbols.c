@@ -371,7 +371,7 @@ int symbols_open(const char *root, const char *path, const char *build_id, struc
 
 int symbols_open_vdso(struct symbols **ret, struct errmsg *err)
 {
-	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* the kernel's memory; it lives as long as this process */
+	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* mapped by the kernel for our whole life */
 	struct elf_object file = { .fd = -1 };
 	size_t size;
 	int rc;
