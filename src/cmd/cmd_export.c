@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_export.c - ceems export: records of the jobs that ended before ceems-recorder was there, from slurmdbd.
+ * cmd_export.c - ceems export: sends records of jobs that ended before ceems-recorder was
+ * installed. The jobs are slurmdbd's.
  *
- * The records go the recorder's way, through a store of their own in StoreDir/export: what is in it is delivered, however
- * often the command is ended. A transaction has the records of a slice of time and the time that is reached, so a slice is
- * in the store whole or not at all. The recorder has the jobs that ended since its store was made, and this command those
- * before: no job is of both, and a poor record never replaces a rich one.
+ * Records are delivered as by the recorder, from a separate store in StoreDir/export. So the
+ * command loses nothing if it is interrupted, and goes on where it was. One transaction stores the
+ * records of a slice of time together with the slice's end, so a slice is stored whole or not at
+ * all.
+ *
+ * The recorder sends jobs that ended after its store was made, and this command jobs that ended
+ * before. So a record of this command, which has fewer values, never replaces one of the recorder.
  */
 #include <errno.h>
 #include <glob.h>
@@ -25,27 +29,30 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-/* Key in the table `meta` of the export's store: struct export_done. */
+/* Key in the table `meta` of the export's store. The value is struct export_done. */
 #define META_DONE "exported"
-#define NAP_NS (NSEC_PER_SEC / 10)
-#define STOP_NS (10 * NSEC_PER_SEC)
+#define NAP_NS (NSEC_PER_SEC / 10) /* between two looks at the queues of the sinks */
+#define STOP_NS (10 * NSEC_PER_SEC) /* longest wait for the sinks at the end */
 
-/* The jobs that ended from FROM until before TO are in the store, or delivered. */
+/*
+ * All jobs that ended at FROM or later and before TO are in the store or delivered. Seconds since
+ * 1970.
+ */
 struct export_done {
 	uint64_t from, to;
 };
 
 struct export {
 	struct job_site site;
-	uint64_t since, until; /* of the arguments */
-	bool again;
+	uint64_t since, until; /* the period; at first as the arguments say */
+	bool again; /* --again */
 	char dir[SETTINGS_PATH_MAX + 8];
 	struct store *store;
 	struct store_view *view;
 	struct deliveries *sinks;
 	struct export_done done;
-	bool in_slice; /* a transaction is open */
-	uint64_t jobs;
+	bool in_slice; /* the slice's transaction is open */
+	uint64_t jobs; /* stored by this run */
 	struct errmsg err;
 };
 
@@ -57,7 +64,7 @@ static void stop(int signal)
 	is_stopped = 1;
 }
 
-/* The first signal ends the command in order, the second one at once. */
+/* The first signal stops the command cleanly; SA_RESETHAND lets a second one kill it. */
 static void catch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESETHAND };
@@ -87,7 +94,7 @@ static int export_job(void *arg, struct slurmdb_job *job)
 		return -ECANCELED;
 	if (!r->end || record_key(r, key, sizeof(key)) < 0)
 		return 0;
-	job->state = SLURMDB_FINAL; /* nothing more will come */
+	job->state = SLURMDB_FINAL; /* the job has ended, so slurmdbd's row is final */
 	rc = job_site_finish(&e->site, job);
 	(void)snprintf(r->origin, sizeof(r->origin), "%s", RECORD_HISTORY);
 	if (rc == 0)
@@ -98,7 +105,7 @@ static int export_job(void *arg, struct slurmdb_job *job)
 	return rc;
 }
 
-/* Calls FN for each of Sinks. */
+/* Calls FN for each sink in the setting Sinks, until one fails. FN may add to *SUM. */
 static int each_sink(struct export *e, int (*fn)(struct export *e, const char *name, uint64_t *sum), uint64_t *sum)
 {
 	const char *list = e->site.settings.sinks;
@@ -110,6 +117,7 @@ static int each_sink(struct export *e, int (*fn)(struct export *e, const char *n
 	return rc;
 }
 
+/* Adds the number of records that sink NAME has not taken yet to *SUM. */
 static int add_waiting(struct export *e, const char *name, uint64_t *sum)
 {
 	struct store_sink_status status;
@@ -119,6 +127,7 @@ static int add_waiting(struct export *e, const char *name, uint64_t *sum)
 	return rc;
 }
 
+/* Adds the number of records that sink NAME refuses to *SUM, and prints it. */
 static int add_refused(struct export *e, const char *name, uint64_t *sum)
 {
 	struct store_sink_status status;
@@ -130,7 +139,7 @@ static int add_refused(struct export *e, const char *name, uint64_t *sum)
 	return rc;
 }
 
-/* Waits until each sink has what is in the store. */
+/* Waits until every sink has taken all records in the store. -ECANCELED: a signal came. */
 static int wait_delivered(struct export *e)
 {
 	const struct timespec nap = clock_ns_to_timespec(NAP_NS);
@@ -145,6 +154,7 @@ static int wait_delivered(struct export *e)
 	return rc < 0 ? rc : waiting ? -ECANCELED : 0;
 }
 
+/* Ends the slice up to time AT: commits it, waits for the sinks, and frees the records. */
 static int export_reached(void *arg, uint64_t at)
 {
 	struct export *e = arg;
@@ -167,7 +177,10 @@ static int export_reached(void *arg, uint64_t at)
 
 /* --- the period ----------------------------------------------------------------------------------- */
 
-/* A corrupt store was set aside, so the one that is there was not the first. */
+/*
+ * Returns whether a corrupt store was set aside in DIR. If so, the present store is not the
+ * recorder's first.
+ */
 static bool was_corrupt(const char *dir)
 {
 	char pattern[SETTINGS_PATH_MAX + 32];
@@ -180,7 +193,10 @@ static bool was_corrupt(const char *dir)
 	return is_found;
 }
 
-/* Sets *RET to when the recorder's store was made. -ENODATA: it is not known. */
+/*
+ * Sets *RET to the time at which the recorder's first store was made. Returns 0; -ENODATA: unknown;
+ * or -errno.
+ */
 static int read_begun(const char *dir, uint64_t *ret, struct errmsg *err)
 {
 	struct store_view *view;
@@ -194,7 +210,7 @@ static int read_begun(const char *dir, uint64_t *ret, struct errmsg *err)
 	return rc < 0 ? rc : len == sizeof(*ret) && !was_corrupt(dir) ? 0 : -ENODATA;
 }
 
-/* Sets the end of the period: where the recorder's jobs begin. */
+/* Sets the end of the period to --until or, without it, to the time at which the recorder began. */
 static int set_until(struct export *e)
 {
 	uint64_t begun = 0;
@@ -212,7 +228,7 @@ static int set_until(struct export *e)
 	return 0;
 }
 
-/* What is done already is not done again, unless it is asked for. */
+/* Moves the begin of the period to the end of what was exported before, unless --again was given. */
 static int set_since(struct export *e)
 {
 	size_t len = 0;
@@ -231,6 +247,7 @@ static int set_since(struct export *e)
 	return 0;
 }
 
+/* Checks that this build has the sink NAME, and that it keeps jobs for long enough. */
 static int check_sink(struct export *e, const char *name, uint64_t *sum)
 {
 	uint64_t retention_s = e->site.settings.mariadb_retention_ns / NSEC_PER_SEC;
@@ -260,7 +277,10 @@ static int export_open(struct export *e)
 		rc = each_sink(e, check_sink, NULL);
 	if (rc < 0)
 		return rc;
-	/* the recorder mends the end of its file, so no other may write there */
+	/*
+	 * the recorder may truncate RecordFile to remove an incomplete last line, so write to
+	 * another file
+	 */
 	if (len && len + sizeof(".history") <= sizeof(s->record_file))
 		memcpy(s->record_file + len, ".history", sizeof(".history"));
 	(void)snprintf(e->dir, sizeof(e->dir), "%s/export", s->store_dir);
@@ -281,7 +301,7 @@ static void export_close(struct export *e)
 	if (e->in_slice)
 		store_rollback(e->store);
 	store_view_close(e->view);
-	/* a sink that hangs uses the store; the process ends soon */
+	/* a sink that hangs still uses the store: leave it open, as the process ends now */
 	if (!e->sinks || deliveries_stop(e->sinks, STOP_NS))
 		store_close(e->store);
 	job_site_fini(&e->site);
@@ -298,7 +318,7 @@ static int export_walk(struct export *e)
 					.reached = export_reached,
 					.arg = e };
 	uint64_t refused = 0;
-	/* what an earlier run left behind */
+	/* first deliver what an earlier run stored */
 	int rc = wait_delivered(e);
 
 	if (rc == 0 && e->since < e->until)
@@ -347,7 +367,7 @@ static int cmd_export_run(const struct cmd_info *self, int argc, char **argv)
 	if (e.until && e.until <= e.since)
 		return cmd_usage_error(self, "--until is not after --since");
 	job_site_load(&e.site);
-	e.site.unmeasured = true; /* Slurm's 0 J of a time without sensors is no measurement */
+	e.site.unmeasured = true; /* Slurm stores 0 J for times without sensors: take it as unknown */
 	catch_signals();
 	rc = export_open(&e);
 	rc = rc < 0 ? store_cmd_error(rc, &e.err) : export_walk(&e);

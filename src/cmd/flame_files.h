@@ -24,11 +24,14 @@ struct flame_files {
 };
 
 /*
- * Reads the profiles that ARGV names: files, or ids of jobs and steps, whose files are looked for in each DIR[ndirs].
- * Prints errors. Returns enum cmd_exit.
+ * Reads the profiles that ARGV names: files, or ids of jobs and steps, whose files are looked for
+ * in each DIR[ndirs]. Prints errors. Returns enum cmd_exit.
  */
 int flame_files_load(struct flame_files *f, int argc, char **argv, const char *const *dir, size_t ndirs);
-/* Reads the profiles of IDS, which messages call WHAT. It is no error if there are none. Returns enum cmd_exit. */
+/*
+ * Reads the profiles of IDS, which messages call WHAT. It is no error if there are none. Returns
+ * enum cmd_exit.
+ */
 int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what, const char *const *dir, size_t ndirs);
 void flame_files_fini(struct flame_files *f);
 
@@ -37,18 +40,24 @@ const char *flame_files_title(struct flame_files *f);
 /* Returns the unit of the values that are shown; "" if the files have different units. */
 const char *flame_files_unit(const struct flame_files *f);
 
-/* Joins all profiles into one, which the caller destroys. 0 or -errno. */
+/* Joins all profiles into *RET, which the caller destroys. F must not be empty. Returns 0 or -errno. */
 int flame_files_merge(const struct flame_files *f, struct profile **ret);
-/* Adds the samples of all profiles to FLAME, on side SIDE. 0 or -ENOMEM. */
+/*
+ * Adds the samples of all profiles to FLAME, on side SIDE. Returns 0, -ENOMEM or -EFBIG
+ * (flame_add()).
+ */
 int flame_files_add_to(const struct flame_files *f, struct flame *flame, enum flame_side side);
-/* Returns lines that say which samples were lost or left out, ended by NULL; flame_files_free_gaps(). NULL: out of memory. */
+/*
+ * Returns lines that say which samples were lost or left out, ended by NULL;
+ * flame_files_free_gaps(). NULL: out of memory.
+ */
 char **flame_files_gaps(const struct flame_files *f);
 void flame_files_free_gaps(char **gap);
 
 /*
- * Sets the scale of each file so that its samples share the energy of the step on that node, which a trace in DIR[ndirs]
- * has. Without a trace, the files of a step share the step's energy in slurmdbd. NOTE[SIZE] says which of both was used.
- * Prints errors. Returns enum cmd_exit.
+ * Sets the scale of each file so that its samples share the energy of the step on that node, which
+ * a trace in DIR[ndirs] has. Without a trace, the files of a step share the step's energy in
+ * slurmdbd. NOTE[SIZE] says which of both was used. Prints errors. Returns enum cmd_exit.
  */
 int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t ndirs, char *note, size_t size);
 

@@ -7,7 +7,7 @@
 #include "src/cmd/html.h"
 #include "src/libutil/text.h"
 
-/* All in pixels. */
+/* In pixels, except DEPTH_MAX, which counts frames. */
 #define WIDTH 1200.0
 #define ROW 18
 #define TOP 56
@@ -78,8 +78,8 @@ static const char *class_of(const struct flame_view *v, const struct flame_frame
 }
 
 /*
- * Returns the width of a frame as a share of the picture. With two profiles, this is the mean of its shares, so that a
- * frame of only one of them is visible.
+ * Returns the width of a frame as a share of the picture. With two profiles, this is the mean of
+ * its shares, so that a frame of only one of them is visible.
  */
 static double share_of(const struct flame_view *v, const struct flame_frame *frame)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* flame_text.c - the text forms of flame_view.h: a table for a terminal, and files for other programs. */
+/*
+ * flame_text.c - the text forms of flame_view.h: a table for a terminal, and files for other
+ * programs.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -101,7 +104,10 @@ int flame_view_table(const struct flame_view *v, size_t rows, FILE *out)
 
 /* --- for other programs ------------------------------------------------------------------------- */
 
-/* Writes the frames from the root to AT to RET. Returns how many; if more than MAX, those next to the root are left out. */
+/*
+ * Writes the frames from the root to AT to RET. Returns how many; if more than MAX, those next to
+ * the root are left out.
+ */
 static size_t path_to(const struct flame *f, uint32_t at, uint32_t *ret, size_t max)
 {
 	size_t n = 0, i;
@@ -163,6 +169,7 @@ void flame_json_text(FILE *out, const char *text)
 	(void)fputc('"', out);
 }
 
+/* Writes each stack that has a value, as an array of indexes of names. */
 static void put_stacks(const struct flame *f, FILE *out)
 {
 	_cleanup_free_ uint32_t *path = calloc(PATH_FRAMES, sizeof(*path));
