@@ -228,7 +228,10 @@ static int set_until(struct export *e)
 	return 0;
 }
 
-/* Moves the begin of the period to the end of what was exported before, unless --again was given. */
+/*
+ * If the period begins within the period that was exported before, begins at that one's end
+ * instead. --again turns this off.
+ */
 static int set_since(struct export *e)
 {
 	size_t len = 0;

@@ -48,7 +48,7 @@ struct sampler {
 	struct wire *wire;
 	struct stacks *stacks;
 	struct profile_tasks *tasks;
-	struct kallsyms *kernel; /* NULL: no kernel stacks, or no names */
+	struct kallsyms *kernel; /* NULL: kernel stacks are not sampled */
 	uint8_t *is_told;	 /* by a kernel function's number: its name was sent */
 	int rc;			 /* first error of the wire, or 0 */
 };

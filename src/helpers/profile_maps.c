@@ -17,7 +17,7 @@ struct span {
 	uint32_t mapping;
 };
 
-struct space { /* a process */
+struct space { /* the mappings of one process */
 	uint32_t pid;
 	bool is_whole; /* all mappings are known: by records since its exec, or by /proc */
 	bool has_ended;

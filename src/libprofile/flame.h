@@ -23,7 +23,7 @@ void flame_filter(struct profile *p, const struct flame_filter *filter);
 enum flame_kind {
 	FLAME_USER,
 	FLAME_KERNEL,
-	FLAME_PROCESS, /* the first frame: the process's name */
+	FLAME_PROCESS, /* not a function: the name of the process, below the root */
 	FLAME_UNKNOWN, /* the function is unknown; the name is its file's, or "[unknown]" */
 };
 

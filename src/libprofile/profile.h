@@ -18,7 +18,7 @@
 #define PROFILE_LABELS_MAX 32u	   /* of a stack */
 #define PROFILE_TYPES_MAX 16u	   /* values of a stack */
 #define PROFILE_LINES_MAX 256u	   /* functions inlined into one location */
-#define PROFILE_TEXT_MAX (1u << 16) /* a longer text is cut */
+#define PROFILE_TEXT_MAX (1u << 16) /* bytes; a longer text is cut */
 
 /*
  * Conventions of the profiles that ceems writes. Types of values: samples/count and
@@ -57,12 +57,12 @@ struct profile_function {
 };
 
 struct profile_line {
-	uint32_t function;
+	uint32_t function; /* index */
 	int64_t line; /* 0 if not known */
 };
 
 struct profile_location {
-	uint32_t mapping; /* or PROFILE_NONE */
+	uint32_t mapping; /* index, or PROFILE_NONE */
 	uint64_t address; /* between the mapping's start and limit */
 	const struct profile_line *line; /* the innermost inlined function first */
 	size_t nlines;			 /* 0: the function is unknown */
@@ -76,7 +76,7 @@ struct profile_label {
 };
 
 struct profile_sample {
-	const uint32_t *location; /* the leaf first */
+	const uint32_t *location; /* indexes, the innermost frame first */
 	size_t depth;
 	int64_t *value; /* one per type, none negative */
 	const struct profile_label *label;

@@ -10,7 +10,7 @@
 
 struct symbol {
 	uint64_t start, size; /* address and bytes; size 0: up to the next symbol */
-	const char *name;     /* as in the file: not demangled */
+	const char *name;     /* not demangled */
 	uint32_t rank;	      /* of symbols with the same start, only the highest rank is kept */
 };
 

@@ -16,7 +16,7 @@
 #define UNWIND_SAVED 3u /* registers that are followed from frame to frame */
 
 struct unwind_machine {
-	uint64_t sampled; /* attr.sample_regs_user of perf_event_open(2) */
+	uint64_t sampled; /* value for attr.sample_regs_user of perf_event_open(2) */
 	uint8_t n; /* number of registers */
 	uint8_t pc, sp, fp;
 	uint8_t link; /* register that a call writes the return address to; same as PC: the CPU has none */
@@ -43,7 +43,7 @@ enum unwind_place {
 	UNWIND_AT_CFA,	  /* stored at CFA + offset */
 	UNWIND_AT_REGISTER, /* stored at reg + offset */
 	UNWIND_CFA_PLUS,  /* the value is CFA + offset */
-	UNWIND_REGISTER,  /* in reg */
+	UNWIND_REGISTER,  /* in register reg */
 	UNWIND_UNKNOWN,	  /* the rule is not supported */
 };
 

@@ -37,7 +37,7 @@ struct otlp_spans {
 	size_t nspans;
 };
 
-/* What the spans of one record have in common. */
+/* The spans of one record, and the ids that they share. */
 struct trace {
 	struct otlp_spans *o;
 	const struct record *record;

@@ -76,9 +76,9 @@ bool stacks_wait(struct stacks *s, int fd, int timeout_ms);
 enum stacks_kind {
 	STACKS_SAMPLE,
 	STACKS_MAPPING, /* a process mapped code */
-	STACKS_NAME,	/* a thread got a name */
+	STACKS_NAME,	/* a thread changed its name */
 	STACKS_EXEC,	/* a process called exec; mappings of the new program follow */
-	STACKS_FORK,	/* process or thread PARENT_PID, PARENT_TID made PID, TID */
+	STACKS_FORK,	/* thread PARENT_TID of PARENT_PID created thread TID of PID */
 	STACKS_EXIT,	/* a thread ended */
 	STACKS_LOST,	/* a ring was full, so LOST records are missing */
 };
@@ -90,7 +90,7 @@ struct stacks_record {
 	uint32_t pid, tid;
 	uint64_t mono_ns;
 	uint32_t parent_pid, parent_tid;
-	const char *text; /* STACKS_NAME, STACKS_EXEC: the name; STACKS_MAPPING: the path, in the process's root */
+	const char *text; /* name (STACKS_NAME, STACKS_EXEC), or path below the process's root */
 	uint64_t start, size, offset; /* STACKS_MAPPING: address, bytes, and offset in the file */
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: the build id is not known */
