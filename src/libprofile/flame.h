@@ -17,7 +17,10 @@ struct flame_filter {
 	int64_t task;
 	bool hides_kernel; /* remove kernel frames: their cost counts for the caller */
 };
-/* Removes all other samples from P. Add nothing to P afterwards: its indexes are no longer valid. */
+/*
+ * Removes all other samples from P. Add nothing to P afterwards, because P's search index is wrong
+ * then.
+ */
 void flame_filter(struct profile *p, const struct flame_filter *filter);
 
 enum flame_kind {

@@ -213,7 +213,7 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 	if (rc < 0)
 		goto fail;
 	rc = open_rings(s, &used);
-	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && used.dump_size) { /* no copies here */
+	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && used.dump_size) { /* retry without copies */
 		close_rings(s);
 		used.dump_size = 0;
 		rc = open_rings(s, &used);
@@ -351,7 +351,7 @@ static void split_chain(const uint64_t *ip, uint64_t n, struct stacks_record *r)
 #define KERNEL_DEPTH_MAX 127
 
 /*
- * Reads registers and the stack copy from the N words at AT. Those of 32-bit programs are not used.
+ * Reads registers and the stack copy from the N words at AT. Ignores both in 32-bit programs.
  * False: malformed.
  */
 static bool parse_dump(const uint64_t *at, size_t n, size_t nregs, struct stacks_record *r)
@@ -542,7 +542,7 @@ static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *c
 }
 
 /*
- * Records younger than UNTIL_NS stay for the next call. Otherwise a record could be passed on
+ * Records made after UNTIL_NS stay for the next call. Otherwise a record could be passed on
  * before an older one of another CPU that is not in its ring yet.
  */
 void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx)
