@@ -37,7 +37,6 @@
 #include "src/libutil/parse.h"
 
 #define NICE 5
-#define WRITE_MAX_S 10
 #define SOCKET_BYTES (1024 * 1024)
 /* Bytes of a stack that are copied to find callers. doc/performance.md compares other sizes. */
 #define DUMP_BYTES (16 * 1024)

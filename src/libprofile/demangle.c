@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE
 #define _GNU_SOURCE /* asprintf */
 #include "src/libprofile/demangle.h"
 

@@ -8,8 +8,8 @@
 #include "src/libutil/util.h"
 
 /*
- * A note's key is the time in units of 2^20 ns (1.05 ms), and the CPU in the low 12 bits. Up to 953
- * Hz a CPU has at most one sample per unit. At a higher rate two samples may share a note.
+ * A note's key is the time in units of 2^20 ns (1.05 ms), and the CPU in the low 12 bits. Samples of
+ * one CPU that are closer than a unit share a note, so a note is kept until a later one is found.
  */
 #define UNIT_SHIFT 20
 #define CPU_BITS 12
@@ -174,10 +174,25 @@ bool stacks_filter_has_foreign(const struct stacks_filter *f)
 	return f->foreign >= 0 && bpfsys_next_key(f->foreign, NULL, &key) == 0;
 }
 
-bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint64_t mono_ns)
+/* Looks for the note KEY, and deletes the one that this CPU's last foreign sample had. */
+static bool find_note(const struct stacks_filter *f, uint64_t key, uint64_t *last)
 {
-	uint64_t key = mono_ns >> UNIT_SHIFT << CPU_BITS | (cpu & CPU_MASK);
+	uint64_t value;
+
+	if (key == *last)
+		return true;
+	if (bpfsys_lookup(f->foreign, &key, &value) < 0)
+		return false;
+	if (*last)
+		(void)bpfsys_delete(f->foreign, last);
+	*last = key;
+	return true;
+}
+
+bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint64_t mono_ns, uint64_t *last)
+{
+	const uint64_t key = mono_ns >> UNIT_SHIFT << CPU_BITS | (cpu & CPU_MASK);
 
 	/* the program took its time just before the sample's, so the note may be in the unit before */
-	return bpfsys_delete(f->foreign, &key) == 0 || (key -= 1 << CPU_BITS, bpfsys_delete(f->foreign, &key) == 0);
+	return find_note(f, key, last) || find_note(f, key - (1 << CPU_BITS), last);
 }
