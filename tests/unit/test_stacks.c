@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records of the kernel as they are in a ring: what is read of each, and that one that is cut short is nothing. */
+/*
+ * Records of the kernel as they are in a ring: what is read of each, and that one that is cut short is nothing. Then
+ * real samples: of whom a stack is copied.
+ */
+#define _GNU_SOURCE /* setresuid */
 #include "src/libmeter/activity/stacks.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
+#include "cgfolders.h"
 #include "src/libutil/util.h"
 #include "tap.h"
 
@@ -228,8 +236,134 @@ static void test_refused(void)
 	stacks_close(NULL);
 }
 
+/* --- whose stacks are copied ------------------------------------------------------------------------ */
+
+#define USER 65534
+
+/* asm/perf_regs.h; 0: no copies there */
+#if defined(__x86_64__)
+#define REGISTERS UINT64_C(0xff01ff)
+#elif defined(__aarch64__)
+#define REGISTERS UINT64_C(0x1ffffffff)
+#else
+#define REGISTERS UINT64_C(0)
+#endif
+
+static const struct {
+	const char *what;
+	uid_t uid;
+	int is_dumpable;
+	bool has_copy;
+} worker[] = {
+	{ "a program of the user", USER, 1, true },
+	{ "one that must not be traced", USER, 0, false },
+	{ "a program of root", 0, 1, false },
+};
+
+struct seen {
+	pid_t pid[ARRAY_SIZE(worker)];
+	unsigned int samples[ARRAY_SIZE(worker)], copies[ARRAY_SIZE(worker)];
+};
+
+/* A child in the cgroup FOLDER that uses its CPU until it is killed. */
+static pid_t worker_start(const char *folder, uid_t uid, int is_dumpable)
+{
+	char path[PATH_MAX];
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "0", 1) != 1 || setresuid(uid, uid, uid) < 0 ||
+	    prctl(PR_SET_DUMPABLE, is_dumpable) < 0)
+		_exit(1);
+	for (;;)
+		;
+}
+
+static void count_record(void *ctx, const struct stacks_record *r)
+{
+	struct seen *seen = ctx;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(worker); i++)
+		if (r->kind == STACKS_SAMPLE && r->pid == (uint32_t)seen->pid[i]) {
+			seen->samples[i]++;
+			seen->copies[i] += r->nregs || r->dump_size;
+		}
+}
+
+static bool has_enough(const struct seen *seen)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(worker); i++)
+		if (seen->samples[i] < 100)
+			return false;
+	return true;
+}
+
+/* At the highest rate, samples of one CPU may be closer than a note's unit. */
+static void sample_workers(const char *folder, struct seen *seen)
+{
+	static uint32_t cpu[64];
+	struct stacks_setup setup = { .cpu = cpu, .hz = 999, .has_user = true, .user_registers = REGISTERS,
+				      .uid = USER, .dump_size = 1024 };
+	struct errmsg err = { 0 };
+	struct stacks *s = NULL;
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unsigned int turn;
+	size_t i;
+
+	setup.cgroup_fd = fd;
+	for (setup.ncpus = 0; setup.ncpus < ARRAY_SIZE(cpu) && setup.ncpus < (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	     setup.ncpus++)
+		cpu[setup.ncpus] = (uint32_t)setup.ncpus;
+	is_int(stacks_open(&setup, &s, &err), 0, "three programs are sampled");
+	/* each worker sets who may trace it before its first sample; some 600 turns on a busy machine */
+	for (i = 0; i < ARRAY_SIZE(worker); i++)
+		seen->pid[i] = worker_start(folder, worker[i].uid, worker[i].is_dumpable);
+	for (turn = 0; s && turn < 600 && !has_enough(seen); turn++) {
+		(void)stacks_wait(s, -1, 100);
+		stacks_drain(s, count_record, seen);
+	}
+	stacks_close(s);
+	(void)close(fd);
+}
+
+static void test_copies(void)
+{
+	struct errmsg no_dump = { 0 }, err = { 0 };
+	struct folders folders;
+	struct seen seen = { 0 };
+	size_t i;
+
+	if (geteuid() != 0 || !REGISTERS || stacks_try(REGISTERS, &no_dump, &err) < 0 || no_dump.text[0]) {
+		skip(7, "stacks cannot be copied here");
+		return;
+	}
+	folders_make(&folders);
+	if (!folders.top[HIER_V2][0]) {
+		skip(7, "no v2 cgroup can be made here");
+		return;
+	}
+	sample_workers(folders.step[HIER_V2], &seen);
+	for (i = 0; i < ARRAY_SIZE(worker); i++) {
+		ok(seen.samples[i] >= 100, "%s is counted: %u", worker[i].what, seen.samples[i]);
+		ok(worker[i].has_copy ? seen.copies[i] > 50 : !seen.copies[i], "  copies of its stack: %u",
+		   seen.copies[i]);
+		(void)kill(seen.pid[i], SIGKILL);
+		(void)waitpid(seen.pid[i], NULL, 0);
+	}
+	folders_remove(&folders);
+}
+
 int main(void)
 {
+	test_copies();
 	test_sample();
 	test_dump();
 	test_mapping();
