@@ -353,7 +353,8 @@ static void test_copies(void)
 	sample_workers(folders.step[HIER_V2], &seen);
 	for (i = 0; i < ARRAY_SIZE(worker); i++) {
 		ok(seen.samples[i] >= 100, "%s is counted: %u", worker[i].what, seen.samples[i]);
-		ok(worker[i].has_copy ? seen.copies[i] > 50 : !seen.copies[i], "  copies of its stack: %u",
+		/* of samples beside foreign ones there are no copies either */
+		ok(worker[i].has_copy ? seen.copies[i] > 0 : !seen.copies[i], "  copies of its stack: %u",
 		   seen.copies[i]);
 		(void)kill(seen.pid[i], SIGKILL);
 		(void)waitpid(seen.pid[i], NULL, 0);

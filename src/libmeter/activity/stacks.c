@@ -41,6 +41,7 @@ struct ring {
 	struct perf_event_mmap_page *page;
 	uint64_t tail, head;
 	uint64_t next_ns; /* time of the record at TAIL; UINT64_MAX: there is none */
+	uint64_t before_ns; /* time of the record before the one at TAIL; 0: there was none */
 	uint64_t note;	  /* of the last foreign sample (stacks_filter_is_foreign()); 0: none yet */
 };
 
@@ -535,10 +536,12 @@ static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *c
 	ring_copy(s, r, r->tail, &s->record, s->record.header.size);
 	r->tail += s->record.header.size;
 	if (stacks_parse(&s->record.header, s->nregs, &record)) {
-		if (record.nregs && s->has_foreign && stacks_filter_is_foreign(&s->filter, r->cpu, record.mono_ns, &r->note))
+		if (record.nregs && s->has_foreign &&
+		    stacks_filter_is_foreign(&s->filter, r->cpu, r->before_ns, record.mono_ns, &r->note))
 			record.nregs = record.dump_size = 0;
 		fn(ctx, &record);
 	}
+	r->before_ns = r->next_ns;
 	ring_peek(s, r);
 }
 

@@ -12,6 +12,7 @@
  * one CPU that are closer than a unit share a note, so a note is kept until a later one is found.
  */
 #define UNIT_SHIFT 20
+#define UNITS_MAX 1024 /* a virtual machine may stand still between note and sample, but not for a second */
 #define CPU_BITS 12
 #define CPU_MASK ((1u << CPU_BITS) - 1)
 
@@ -189,10 +190,15 @@ static bool find_note(const struct stacks_filter *f, uint64_t key, uint64_t *las
 	return true;
 }
 
-bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint64_t mono_ns, uint64_t *last)
+bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint64_t before_ns, uint64_t mono_ns,
+			      uint64_t *last)
 {
-	const uint64_t key = mono_ns >> UNIT_SHIFT << CPU_BITS | (cpu & CPU_MASK);
+	uint64_t unit = mono_ns >> UNIT_SHIFT, first = before_ns >> UNIT_SHIFT;
 
-	/* the program took its time just before the sample's, so the note may be in the unit before */
-	return find_note(f, key, last) || find_note(f, key - (1 << CPU_BITS), last);
+	if (unit - first > UNITS_MAX)
+		first = unit - UNITS_MAX;
+	while (!find_note(f, unit << CPU_BITS | (cpu & CPU_MASK), last))
+		if (unit-- == first)
+			return false;
+	return true;
 }
