@@ -196,9 +196,8 @@ static int walk(const char *path, char *text,
 static int read_table(const char *path, char **ret, struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
-	struct stat st;
 	size_t len;
-	int rc = fileio_read_checked(path, TABLE_MAX_BYTES, trust_is_ours, &st, &text, &len, err);
+	int rc = fileio_read_checked(path, TABLE_MAX_BYTES, trust_is_ours, /* st= */ NULL, &text, &len, err);
 
 	if (rc < 0)
 		return rc;

@@ -205,9 +205,8 @@ int factor_series_parse(const char *name, const char *text, size_t len,
 int factor_series_read(const char *path, struct factor_series *ret, struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
-	struct stat st;
 	size_t len;
-	int rc = fileio_read_checked(path, FACTOR_SERIES_MAX_BYTES, trust_is_ours, &st, &text, &len, err);
+	int rc = fileio_read_checked(path, FACTOR_SERIES_MAX_BYTES, trust_is_ours, /* st= */ NULL, &text, &len, err);
 
 	return rc < 0 ? rc : parse_text(path, text, len, ret, err);
 }

@@ -76,9 +76,8 @@ int otlp_headers_read(const char *path, struct curl_slist **list, struct errmsg 
 {
 	unsigned int at = 0;
 	char *text, *line, *rest;
-	struct stat st;
 	size_t len;
-	int rc = fileio_read_checked(path, FILE_MAX, trust_is_secret, &st, &text, &len, err);
+	int rc = fileio_read_checked(path, FILE_MAX, trust_is_secret, /* st= */ NULL, &text, &len, err);
 
 	if (rc < 0)
 		return rc;

@@ -130,8 +130,11 @@ int fileio_read_checked(const char *path, size_t max,
 			struct stat *st, char **ret, size_t *ret_len, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
+	struct stat own;
 	int rc;
 
+	if (!st)
+		st = &own;
 	fd = fileio_open_regular(path, st, err);
 	if (fd < 0)
 		return fd;

@@ -297,14 +297,13 @@ int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkey
 {
 	struct kvconf_reading r = { .path = path, .keys = keys, .nkeys = nkeys, .data = data };
 	_cleanup_free_ char *text = NULL;
-	struct stat st;
 	size_t len;
 	int rc;
 
 	if (nkeys > KVCONF_MAX_KEYS)
 		return errmsg_set(err, -EINVAL, "kvconf: a table of %zu keys, at most %d are supported", nkeys,
 				  KVCONF_MAX_KEYS);
-	rc = fileio_read_checked(path, KVCONF_MAX_BYTES, trust_is_ours, &st, &text, &len, err);
+	rc = fileio_read_checked(path, KVCONF_MAX_BYTES, trust_is_ours, /* st= */ NULL, &text, &len, err);
 	if (rc < 0)
 		return rc;
 	if (strlen(text) != len)
