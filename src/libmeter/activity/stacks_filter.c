@@ -197,6 +197,10 @@ bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint6
 
 	if (unit - first > UNITS_MAX)
 		first = unit - UNITS_MAX;
+	if (*last && *last >> CPU_BITS < first) { /* no later sample can have it */
+		(void)bpfsys_delete(f->foreign, last);
+		*last = 0;
+	}
 	while (!find_note(f, unit << CPU_BITS | (cpu & CPU_MASK), last))
 		if (unit-- == first)
 			return false;
