@@ -274,7 +274,7 @@ static void rows_condition_fini(slurmdb_job_cond_t *cond)
 /*
  * Whether to select a task by array and task number. That is done for the first job of an array,
  * whose id returns the rows of all tasks, and for a task of unknown id. Other tasks are selected by
- * id, since a row that slurmdbd made from an end alone has no array.
+ * id: a row that slurmdbd made from a job's end message alone lacks the id of the array.
  */
 static bool want_is_by_task(const struct slurmdb_want *w)
 {

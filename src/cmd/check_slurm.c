@@ -416,7 +416,7 @@ static void check_starts(struct check *c, uint32_t version)
 			   "KafkaStartTopic has no effect: this Slurm does not report job starts to plugins");
 }
 
-/* Where slurmd puts the slurm.conf that it got from slurmctld (configless). Slurm's commands read it, too. */
+/* On a configless node, slurmd stores the slurm.conf of slurmctld here, and Slurm's commands read it. */
 #define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
 
 void check_find_slurm_conf(const struct check *c, char *path, size_t size)

@@ -122,7 +122,7 @@ static int parse_meta(const struct provider_ask *ask, json_t *meta, uint64_t *re
 	if (provider_number(json_object_get(meta, "data_point_period_seconds"), 1, ret_s, NULL) < 0)
 		*ret_s = 300;
 	if (*ret_s < 60 || *ret_s > 3600)
-		return errmsg_set(err, -EINVAL, "the answer has points of %llu s; 60 s to 3600 s are expected",
+		return errmsg_set(err, -EINVAL, "the data points are %llu s apart; from 60 s to 3600 s is accepted",
 				  (unsigned long long)*ret_s);
 	return 0;
 }

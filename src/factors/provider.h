@@ -98,8 +98,8 @@ int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err
 /* How to read an answer that is a list with one value per item. */
 struct provider_list {
 	/*
-	 * Finds the list in ROOT and checks that it is the answer to ASK; *RET_LENGTH_S is passed
-	 * to item().
+	 * Finds the list in ROOT and checks that it answers ASK. *RET_LENGTH_S is the number of
+	 * seconds that one item covers; item() gets it as LENGTH_S.
 	 */
 	int (*find)(const struct provider_ask *ask, json_t *root,
 		    json_t **ret, uint64_t *ret_length_s, struct errmsg *err);
@@ -141,7 +141,7 @@ int provider_push(struct points *p, const struct provider_ask *ask, uint64_t fro
 		  uint64_t until_s, uint64_t mg_per_kwh, const char *note, struct errmsg *err);
 
 /*
- * Reads a secret, a token or a password, from the one-line file PATH, which nobody else may read.
+ * Reads a token or a password from the one-line file PATH. Refuses a file that other users can read.
  * KEY is for messages. The caller wipes BUF. Returns 0 or -errno.
  */
 int provider_secret(const char *key, const char *path, char *buf, size_t size,

@@ -100,8 +100,9 @@ static void set_configured(struct ledger_part *part, uint64_t mw)
 }
 
 /*
- * Divides IdleWatts, which is for the whole node, by the energy that each part used in this tick. The share of a part
- * without energy is unknown. If no part has any, because the sensors are slower than the tick, the last shares stay.
+ * Splits IdleWatts, which is the idle power of the whole node, among the parts in proportion to the
+ * energy that each part used in this tick. The share of a part without energy is unknown. If no part has
+ * energy, because the sensors are slower than the tick, the shares of the last tick stay.
  */
 static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 				const struct sources_reading *r, uint64_t configured_mw)

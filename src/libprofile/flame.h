@@ -78,9 +78,9 @@ int flame_finish(struct flame *f);
 /* Returns VALUE[SIDE], of a frame or a name, as a share of the side's total: 0 to 1. */
 double flame_share(const struct flame *f, const double value[FLAME_SIDES], enum flame_side side);
 /*
- * Sorts the NNAMES names by SELF of FLAME_THIS, the largest first; with IS_DIFFERENCE, by the
- * change of SELF's share between the sides. *RET has their indexes, malloc'ed. Returns 0 or
- * -ENOMEM.
+ * Orders the names of F by SELF, the value of the function's own samples, the largest first. With
+ * IS_DIFFERENCE, orders them by how much SELF's share changed between the two sides. *RET gets the
+ * indexes of the NNAMES names; the caller frees it. Returns 0 or -ENOMEM.
  */
 int flame_top(const struct flame *f, bool is_difference, uint32_t **ret);
 

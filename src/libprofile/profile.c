@@ -84,7 +84,7 @@ static int store_text(struct profile *p, const char *text, const char **ret)
 
 	if (!len)
 		return store_utf8(p, "", 0, ret);
-	/* cut before a character, as a part of a character is not valid UTF-8 */
+	/* a long text is cut between two characters: a part of a character is not valid UTF-8 */
 	if (len == PROFILE_TEXT_MAX)
 		while (len > PROFILE_TEXT_MAX - 4 && ((unsigned char)text[len] & 0xc0) == 0x80)
 			len--;

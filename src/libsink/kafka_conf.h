@@ -18,8 +18,8 @@
 int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err);
 
 /*
- * Fills CONF for the sink's producer: our defaults, which the file PATH may change, and keys on which delivery
- * reports depend, which it may not. Errors as kafka_conf_read().
+ * Fills CONF for the sink's producer. The file PATH may change our defaults. It may not change the
+ * properties that delivery reports depend on. Returns what kafka_conf_read() returns.
  */
 int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *err);
 

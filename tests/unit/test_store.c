@@ -501,7 +501,7 @@ static void test_settle(void)
 	end(s);
 }
 
-/* What is computed of the numbers is what a count of the rows is. */
+/* Checks that the number of records, which is computed from sequence numbers, is the number of rows. */
 static void is_counted(uint64_t n)
 {
 	struct store_view *v = view();
