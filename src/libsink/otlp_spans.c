@@ -361,18 +361,13 @@ static void add_job(struct trace *t)
 	(void)add_span(t, "queue", queue, t->job, submit, r->start ? r->start : r->end);
 }
 
+/* "batch", "extern" or "interactive", and "step" for a step with a number: a span's name has few values. */
 static const char *step_kind(uint32_t id)
 {
-	switch (id) {
-	case LEDGER_STEP_BATCH:
-		return "batch";
-	case LEDGER_STEP_EXTERN:
-		return "extern";
-	case LEDGER_STEP_INTERACTIVE:
-		return "interactive";
-	default:
-		return "step";
-	}
+	char number[16];
+	const char *name = ledger_step_name(id, number, sizeof(number));
+
+	return name == number ? "step" : name;
 }
 
 static void add_step(struct trace *t, const struct record_step *step)
