@@ -74,7 +74,7 @@ done
 is "$(for p in node energy spank; do of "$p" --requires; done | grep -E 'freeipmi|rdkafka|mariadb|sqlite')" "" \
 	"  a node needs no client library"
 requires=$(of jobcomp --requires)
-for library in libjansson libmariadb librdkafka libslurm libsqlite3; do
+for library in libcurl libjansson libmariadb libprotobuf-c librdkafka libslurm libsqlite3; do
 	has "$requires" "$library.so" "  the recorder needs $library"
 done
 files=$(of jobcomp -l)
@@ -86,6 +86,6 @@ is "$(for p in '' spank energy jobcomp node ipmi; do of "$p" --scripts; done |
 is "$(of jobcomp -l | grep -c /var/spool)" 0 "  what is not delivered is no package's to remove"
 
 rpms "without what EL 8 lacks" --without kafka --without bpf --without curl --without mariadb
-is "$(for p in '' jobcomp; do of "$p" --requires; done | grep -E 'rdkafka|mariadb')" "" \
+is "$(for p in '' jobcomp; do of "$p" --requires; done | grep -E 'rdkafka|mariadb|curl')" "" \
 	"  neither the recorder nor the command needs their libraries"
 done_testing
