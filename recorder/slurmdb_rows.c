@@ -50,6 +50,10 @@ int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **r
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	}
 	slurmdb_names_init(&r->names);
+	/*
+	 * The process never calls slurm_fini(): Slurm 24.11 crashes in a slurm_init() after it, because
+	 * tls_g_fini() leaves a count of -1. A second slurm_init() alone does nothing.
+	 */
 	slurm_init(NULL);
 	*ret = r;
 	return 0;
@@ -61,7 +65,6 @@ void slurmdb_rows_destroy(struct slurmdb_rows *r)
 		return;
 	if (r->db)
 		(void)slurmdb_connection_close(&r->db);
-	slurm_fini();
 	slurmdb_names_fini(&r->names);
 	free(r->cluster);
 	free(r);
