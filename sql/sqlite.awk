@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# sqlite.awk: translates MariaDB's schema (0001-schema.sql) to SQLite, so that both sinks have the
+# sqlite.awk: translates MariaDB's schema, one of its files, to SQLite, so that both sinks have the
 # same tables, columns and views. Left out are comments, partitions, and the views of a database
-# user's own jobs.
+# user's own jobs. SQLite has no ADD COLUMN IF NOT EXISTS, and adds a column as the last one.
 #
 #	awk -f sqlite.awk 0001-schema.sql
 #
@@ -96,9 +96,22 @@ function view(text,    name) {
 	print "DROP VIEW IF EXISTS " name ";\nCREATE VIEW " text ";"
 }
 
+function new_column(text) {
+	gsub(/[ \t\n]+/, " ", text)
+	sub(/ IF NOT EXISTS/, "", text)
+	sub(/ AFTER [a-z0-9_]+$/, "", text)
+	print column(text) ";"
+}
+
 function statement(text,    name) {
 	if (text ~ /^CREATE TABLE/)
 		table(text)
+	else if (text ~ /^ALTER TABLE [a-z_]+ ADD COLUMN /)
+		new_column(text)
+	else if (text ~ /^UPDATE /)
+		print text ";"
+	else if (sub(/^INSERT IGNORE /, "INSERT OR IGNORE ", text))
+		print text ";"
 	else if (text ~ /^SET @/) {
 		match(text, /@[a-z_]+/)
 		name = substr(text, RSTART, RLENGTH)

@@ -20,6 +20,7 @@ const struct jobs_quality_info jobs_quality_table[QUALITY_N] = {
 	[QUALITY_PARTLY_ESTIMATE] = { "partly-estimate", "Measured in part, the rest estimated" },
 	[QUALITY_ESTIMATE] = { "estimate", "Estimated: the nodes have no sensor" },
 	[QUALITY_LOWER_BOUND] = { "lower-bound", "At least: a node or sensor is missing" },
+	[QUALITY_HISTORY] = { "history", "From Slurm, before ceems measured" },
 	[QUALITY_UNTOLD] = { "untold", "Method not recorded" },
 	[QUALITY_UNKNOWN] = { "unknown", "Not known" },
 };
@@ -30,10 +31,10 @@ static enum jobs_quality quality_of(const struct record *r)
 
 	if (!values_has(&r->values, METRIC_ENERGY))
 		return QUALITY_UNKNOWN;
-	for (q = 0; q < QUALITY_UNTOLD; q++)
+	for (q = 0; q < QUALITY_HISTORY; q++)
 		if (!strcmp(r->energy.quality, jobs_quality_table[q].name))
-			break;
-	return (enum jobs_quality)q;
+			return (enum jobs_quality)q;
+	return strcmp(r->origin, RECORD_HISTORY) ? QUALITY_UNTOLD : QUALITY_HISTORY;
 }
 
 /* Adds the job's wasted energy, and emissions in proportion to it. */

@@ -9,12 +9,13 @@
 #include "src/cmd/cells.h"
 #include "src/cmd/jobs_field.h"
 
-/* How far the energy of a job can be trusted; record.energy.quality. */
+/* How far the energy of a job can be trusted; record.energy.quality and record.origin. */
 enum jobs_quality {
 	QUALITY_MEASURED,
 	QUALITY_PARTLY_ESTIMATE,
 	QUALITY_ESTIMATE,
 	QUALITY_LOWER_BOUND,
+	QUALITY_HISTORY, /* Slurm's own energy, of a record of ceems export; on a shared node it may be too high */
 	QUALITY_UNTOLD,	 /* the energy is known, but not how it was measured */
 	QUALITY_UNKNOWN, /* the energy is not known */
 	QUALITY_N

@@ -230,10 +230,16 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 			       period_title(&s->before, title));
 		is_there = s->lacks_before;
 		break;
+	case 6:
+		(void)snprintf(buf, SUMMARY_WORDS_MAX,
+			       "Energy from Slurm is of jobs before ceems measured. On a node that jobs share, Slurm may count the "
+			       "whole node for each of them.");
+		is_there = s->sum.quality[QUALITY_HISTORY].jobs > 0;
+		break;
 	default:
-		if (i - 6 >= ARRAY_SIZE(fixed))
+		if (i - 7 >= ARRAY_SIZE(fixed))
 			return NULL;
-		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s", fixed[i - 6]);
+		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s", fixed[i - 7]);
 		return buf;
 	}
 	if (!is_there)

@@ -181,7 +181,7 @@ const struct record_field record_job_fields[] = {
 	JOB("tres_alloc", TEXT, tres_alloc, SQL("tres_alloc")),
 	JOB("trace_parent", TEXT, trace_parent, .flags = FIELD_IN_PART),
 	JOB("script", TEXT, script, AT_END, SQL("script")),
-	JOB("origin", CHARS, origin, AT_END),
+	JOB("origin", CHARS, origin, AT_END, SQL("origin")),
 	MADE("@queue_wait", job_queue_wait),
 	MADE("elapsed", job_elapsed, AT_END, SQL("elapsed_s")),
 	MADE("cpu_hours", job_cpu_hours, AT_END, .scale = US_PER_S),

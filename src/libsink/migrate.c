@@ -26,29 +26,42 @@ struct run {
 	uint64_t version; /* schema version of the database; 0: it is empty or, in a dry run, missing */
 	bool is_missing;
 	char *sql[MARIADB_SCHEMA]; /* owned */
+	char *views;		   /* owned */
 };
 
 #define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
 
+static int migrate_read_file(const char *pattern, char **ret, struct errmsg *err)
+{
+	glob_t found;
+	size_t len;
+	int rc;
+
+	if (glob(pattern, GLOB_NOESCAPE, NULL, &found) || found.gl_pathc != 1)
+		rc = errmsg_set(err, -ENOENT, "%s: not one such file", pattern);
+	else
+		rc = fileio_read_alloc(found.gl_pathv[0], FILE_MAX, ret, &len, err);
+	globfree(&found);
+	return rc;
+}
+
 /*
- * Reads the files DIR/NNNN-what.sql of all versions before any is applied, so that a wrong folder changes
- * nothing.
+ * Reads the files DIR/NNNN-what.sql of all versions, and the views, before any is applied, so that a wrong
+ * folder changes nothing.
  */
 static int migrate_read_files(struct run *r, const char *dir, struct errmsg *err)
 {
 	char pattern[PATH_MAX];
-	glob_t found;
-	size_t len;
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; rc == 0 && i < MARIADB_SCHEMA; i++) {
 		(void)snprintf(pattern, sizeof(pattern), "%s/%04zu-*.sql", dir, i + 1);
-		if (glob(pattern, GLOB_NOESCAPE, NULL, &found) || found.gl_pathc != 1)
-			rc = errmsg_set(err, -ENOENT, "%s: not one such file", pattern);
-		else
-			rc = fileio_read_alloc(found.gl_pathv[0], FILE_MAX, &r->sql[i], &len, err);
-		globfree(&found);
+		rc = migrate_read_file(pattern, &r->sql[i], err);
+	}
+	if (rc == 0) {
+		(void)snprintf(pattern, sizeof(pattern), "%s/views.sql", dir);
+		rc = migrate_read_file(pattern, &r->views, err);
 	}
 	return rc;
 }
@@ -96,6 +109,9 @@ static int migrate_apply(struct run *r, struct errmsg *err)
 		(void)snprintf(sql, sizeof(sql), "INSERT INTO schema_version (version) VALUES (%" PRIu64
 			       ")", r->version);
 		rc = mariadb_client_query(r->m, r->sql[r->version - 1], &why);
+		/* before the last version counts as applied, so that a failure here is repeated, too */
+		if (rc == 0 && r->version == MARIADB_SCHEMA)
+			rc = mariadb_client_query(r->m, r->views, &why);
 		if (rc == 0)
 			rc = mariadb_client_query(r->m, sql, &why);
 		if (rc < 0)
@@ -160,5 +176,6 @@ int migrate_run(const struct settings *s, const struct migrate_options *options,
 	mariadb_client_close(r.m);
 	for (i = 0; i < MARIADB_SCHEMA; i++)
 		free(r.sql[i]);
+	free(r.views);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * migrate.h - brings the database to schema MARIADB_SCHEMA. Of the files NNNN-what.sql in sql/, it applies in order
- * those whose number is above the highest version in the table schema_version.
+ * those whose number is above the highest version in the table schema_version, and then views.sql.
  */
 #ifndef CEEMS_MIGRATE_H
 #define CEEMS_MIGRATE_H

@@ -15,9 +15,17 @@
 #define FILE_MODE 0640
 #define APPLICATION_ID 1667589490 /* "ceer": marks files of this sink; the store has another number */
 
-static const char *const schemas[SQLITE_FILE_SCHEMA] = {
-#include "src/libsink/sqlite_schema.inc"
+/* The tables of the newest schema; what brings each older schema to the next one; the views of the newest schema. */
+static const char schema_tables[] =
+#include "src/libsink/sqlite_0001-schema.inc"
+	;
+static const char *const schema_steps[SQLITE_FILE_SCHEMA] = {
+	[1] =
+#include "src/libsink/sqlite_0002-origin.inc"
 };
+static const char schema_views[] =
+#include "src/libsink/sqlite_views.inc"
+	;
 
 /* Gives the folder of PATH; "" if PATH has no slash. */
 static void folder_of(const char *path, char *ret, size_t size)
@@ -101,22 +109,23 @@ static void fill_factors(sqlite3 *db, const struct settings *s)
 	(void)sqlite3_finalize(fill.stmt);
 }
 
-/* Migrates in one transaction, so that readers see the old schema or the new one. */
+/* Migrates in one transaction, so that readers see the old schema or the new one. FROM 0: the file is empty. */
 static int file_migrate(sqlite3 *db, const struct settings *s, int64_t from, struct errmsg *err)
 {
 	const char *path = s->sqlite_file;
 	char sql[192];
-	int rc = 0;
+	int rc = from ? 0 : store_db_exec(db, schema_tables, path, err);
 
-	while (rc == 0 && from < SQLITE_FILE_SCHEMA) {
-		rc = store_db_exec(db, schemas[from++], path, err);
-		(void)snprintf(sql, sizeof(sql),
-			       "INSERT INTO schema_version (version) VALUES (%" PRId64 ");"
-			       "PRAGMA user_version = %" PRId64 "; PRAGMA application_id = %d", from, from,
-			       APPLICATION_ID);
-		if (rc == 0)
-			rc = store_db_exec(db, sql, path, err);
-	}
+	while (rc == 0 && from && from < SQLITE_FILE_SCHEMA)
+		rc = store_db_exec(db, schema_steps[from++], path, err);
+	(void)snprintf(sql, sizeof(sql),
+		       "INSERT INTO schema_version (version) VALUES (%d);"
+		       "PRAGMA user_version = %d; PRAGMA application_id = %d",
+		       SQLITE_FILE_SCHEMA, SQLITE_FILE_SCHEMA, APPLICATION_ID);
+	if (rc == 0)
+		rc = store_db_exec(db, schema_views, path, err);
+	if (rc == 0)
+		rc = store_db_exec(db, sql, path, err);
 	if (rc == 0)
 		fill_factors(db, s);
 	return rc;

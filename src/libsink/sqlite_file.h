@@ -12,7 +12,7 @@
 #include "src/libcore/settings.h"
 #include "src/libsink/sink.h"
 
-#define SQLITE_FILE_SCHEMA 1 /* PRAGMA user_version */
+#define SQLITE_FILE_SCHEMA 2 /* PRAGMA user_version */
 
 /*
  * Opens the file for writing. Makes the file if it does not exist, and brings an older schema up to date. -EREMOTE: it is

@@ -36,7 +36,7 @@ found 1 "the line for slurm.conf has its TRES" ',ic/ceems_test(,|$)' tres
 found 1 "ceems tres --table tells of it" '^ic/ceems_test .* Widgets that a test counts$' table
 found 2 "job and step have its column" 'test_widgets BIGINT UNSIGNED NULL' sql/0001-schema.sql
 found 1 "usage_day has its sum" 'test_widgets DECIMAL' sql/0001-schema.sql
-found 1 "which the view makes" 'SUM\(test_widgets\) AS test_widgets' sql/0001-schema.sql
+found 1 "which the view makes" 'SUM\(test_widgets\) AS test_widgets' sql/views.sql
 for schema in job steps; do
 	found 1 "the schema of ceems.$schema.v1 describes it" '"test_widgets": \{"description": "Widgets that a test counts"' \
 		src/librecord/ceems.$schema.v1.schema.json

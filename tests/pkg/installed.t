@@ -198,9 +198,9 @@ is "$(times 'is of another version of the plugin')" 1 "new, and slurmd says why,
 wait_for 120 in_database "$first,$second,$going,$third"
 ok $? "the record is delivered, into a schema of a later version"
 out=$(inside ceems db maintain --conf "$CEEMS_CONF" 2>&1)
-has "$out" "has schema 2 of a later version" "which nothing is archived from"
+has "$out" "has schema 3 of a later version" "which nothing is archived from"
 out=$(inside ceems check "${conf[@]}")
-has "$out" "has schema 2, this version fills" "and ceems check warns of it"
+has "$out" "has schema 3, this version fills" "and ceems check warns of it"
 
 # --- remove and purge ------------------------------------------------------------------------------
 

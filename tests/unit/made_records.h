@@ -22,6 +22,7 @@ struct made {
 	struct sink_item item[600];
 	enum sink_result r[600];
 	size_t n;
+	bool history; /* records are made as ceems export makes them */
 };
 static struct made made;
 
@@ -59,6 +60,8 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	r->job_name = name ? strdup(name) : NULL;
 	r->total_cpus = 4;
 	r->energy.final = true;
+	if (made.history)
+		(void)snprintf(r->origin, sizeof(r->origin), "%s", RECORD_HISTORY);
 	r->energy.total_j = (struct maybe_u64){ 7200 + job_id, true };
 	metric_foreach(m)
 		if (m != METRIC_CYCLES)
@@ -92,6 +95,39 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	made.item[i] = (struct sink_item){ STORE_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i, NULL, false };
 	made.r[i] = SINK_RETRY;
 	made.n++;
+}
+
+static inline size_t count(enum sink_result which)
+{
+	size_t found = 0;
+	size_t i;
+
+	for (i = 0; i < made.n; i++)
+		found += made.r[i] == which;
+	return found;
+}
+
+/* Jobs 1 to 3; 2 is of ceems export, and the name of 3 looks as if it were. */
+static inline void make_origins(void)
+{
+	make(1, 1, "measured");
+	made.history = true;
+	make(2, 1, "replayed");
+	made.history = false;
+	make(3, 1, ",\"origin\":\"history\",");
+}
+
+/* What the tables and views say of them. */
+static inline void test_origins(void)
+{
+	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE origin IS NULL AND jobid IN (1, 3)"), 2,
+	       "jobs that were measured have no origin");
+	is_u64(number("SELECT origin = 'history' FROM ceems.job_summary WHERE jobid = 2"), 1, "a job of ceems export has");
+	is_u64(number("SELECT jobs = 3 AND jobs_history = 1 AND ABS(history_kwh * 3600000 - 7202) < 0.01 "
+		      "FROM ceems.account_month WHERE account = 'physics' AND month = '2023-11'"), 1,
+	       "months say how much is of such jobs");
+	is_u64(number("SELECT jobs_history = 1 AND ABS(history_kwh * 3600000 - 7202) < 0.01 "
+		      "FROM ceems.emissions_month WHERE username = 'alice'"), 1, "emissions, too");
 }
 
 struct walked {
@@ -165,16 +201,6 @@ static inline void test_emissions(void)
 	is_u64(number("SELECT ABS(market_co2e_kg * 1000 - SUM(market_co2e_g)) < 1e-6 AND "
 		      "ABS(embodied_kg - 0.003) < 1e-8 FROM ceems.user_month JOIN ceems.job USING "
 		      "(username)"), 1, "user_month has them too");
-}
-
-static inline size_t count(enum sink_result which)
-{
-	size_t found = 0;
-	size_t i;
-
-	for (i = 0; i < made.n; i++)
-		found += made.r[i] == which;
-	return found;
 }
 
 #endif

@@ -162,6 +162,8 @@ static void test_migrate_files(void)
 		{ { NULL }, -ENOENT, "/0001-*.sql: not one such file" },
 		{ { "1-x.sql" }, -ENOENT, "not one such file" },
 		{ { "0001-a.sql", "0001-b.sql" }, -ENOENT, "not one such file" },
+		{ { "0001-a.sql" }, -ENOENT, "/0002-*.sql: not one such file" },
+		{ { "0001-a.sql", "0002-a.sql" }, -ENOENT, "/views.sql: not one such file" },
 	};
 	struct migrate_options o = { .sql_dir = "/nonexistent" };
 	char folder[PATH_MAX];
@@ -255,7 +257,7 @@ static void test_migrate(void)
 	make_free();
 
 	is_int(migrate_run(&settings, &o, &err), 0, "dry run");
-	is_str(lines, "would create database ceems\nwould apply schema 1\n",
+	is_str(lines, "would create database ceems\nwould apply schema 1\nwould apply schema 2\n",
 	       "says what would be done");
 	is_u64(number("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='ceems'"),
 	       0, "and does nothing");
@@ -264,10 +266,10 @@ static void test_migrate(void)
 	is_int(migrate_run(&settings, &o, &err), 0, "migrate");
 	if (err.text[0])
 		diag("%s", err.text);
-	ok(!strncmp(lines, "creating database ceems\napplying schema 1\n"
-			   "made 17 partitions of job\nmade 17 partitions of step\n", 95) &&
+	ok(!strncmp(lines, "creating database ceems\napplying schema 1\napplying schema 2\n"
+			   "made 17 partitions of job\nmade 17 partitions of step\n", 113) &&
 		   strstr(lines, " emission factors from "), "says what it does: %s", lines);
-	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 1, "which is recorded");
+	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 2, "which is recorded");
 	is_u64(number("SELECT COUNT(*) > 200 AND SUM(region = 'FR' AND kind = 'static' AND g_per_kwh > 0 "
 		      "AND year > 2000) = 1 AND SUM(kind = 'default' AND g_per_kwh = 475) = 1 FROM "
 		      "ceems.emission_factor"), 1, "factors of all countries and the world");
@@ -277,7 +279,7 @@ static void test_migrate(void)
 	ok(strstr(lines, "\n1 emission factors from ") != NULL, "which is put right");
 	lines[0] = '\0';
 	is_int(migrate_run(&settings, &o, &err), 0, "again");
-	is_str(lines, "database ceems has schema 1\n", "nothing to do");
+	is_str(lines, "database ceems has schema 2\n", "nothing to do");
 	admin_query("DELETE FROM ceems.schema_version");
 	is_int(migrate_run(&settings, &o, &err), 0, "safe to apply twice");
 
@@ -285,12 +287,19 @@ static void test_migrate(void)
 	admin_query("DELETE FROM ceems.schema_version");
 	snprintf(folder, sizeof(folder), "%s/sql", dir);
 	o.sql_dir = folder;
+	scratch_write(scratch_path(folder, "0002-x.sql"), "SELECT 1;", 9);
+	scratch_write(scratch_path(folder, "views.sql"), "", 0);
 	scratch_write(scratch_path(folder, "0001-x.sql"),
 		      "CREATE TABLE IF NOT EXISTS ceems.x (a INT);\n-- c;\nNONSENSE; SELECT 1;", 69);
 	is_int(migrate_run(&settings, &o, &err), -EIO, "an error in the middle");
 	ok(strstr(err.text, "schema 1: ") && strstr(err.text, "NONSENSE"), "%s", err.text);
 	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 0, "is not recorded");
 	scratch_write(scratch_path(folder, "0001-x.sql"), "DROP TABLE IF EXISTS x;\n", 24);
+	scratch_write(scratch_path(folder, "views.sql"), "CREATE VIEW y AS NONSENSE;", 26);
+	is_int(migrate_run(&settings, &o, &err), -EIO, "an error in the views");
+	ok(strstr(err.text, "schema 2: ") && strstr(err.text, "NONSENSE"), "%s", err.text);
+	is_u64(number("SELECT MAX(version) FROM ceems.schema_version"), 1, "the last version waits for them");
+	scratch_write(scratch_path(folder, "views.sql"), "CREATE OR REPLACE VIEW y AS SELECT 1; DROP VIEW y;", 50);
 	is_int(migrate_run(&settings, &o, &err), 0, "put right");
 	scratch_clear(folder);
 	o.sql_dir = sql_dir;
@@ -299,10 +308,59 @@ static void test_migrate(void)
 	admin_query("INSERT INTO ceems.schema_version (version) VALUES (99)");
 	lines[0] = '\0';
 	is_int(migrate_run(&settings, &o, &err), -EPROTO, "a later version");
-	ok(strstr(err.text, "ceems has schema 99 of a later version, this one knows 1") != NULL, "%s",
+	ok(strstr(err.text, "ceems has schema 99 of a later version, this one knows 2") != NULL, "%s",
 	   err.text);
 	is_str(lines, "", "is left alone");
 	admin_query("DELETE FROM ceems.schema_version WHERE version = 99");
+}
+
+/* Lists the columns of the tables and views, in their order. */
+static uint64_t columns(void)
+{
+	return number("SELECT SUM(CRC32(CONCAT_WS('|', TABLE_NAME, ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, "
+		      "IS_NULLABLE, COLUMN_COMMENT))) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'ceems'");
+}
+
+/* An installation with schema 1, which has jobs of ceems export, is brought up to date under the sink. */
+static void test_upgrade(void)
+{
+	struct migrate_options o = { .sql_dir = sql_dir };
+	uint64_t as_new = columns();
+	struct sink *k = NULL;
+
+	sink_mariadb.open(&settings, &k, &err);
+	make_origins();
+	ok(send_made(k, 20 * SECOND) == 0, "jobs of both kinds: %s", err.text);
+	test_origins();
+	sink_mariadb.close(k);
+	admin_query("ALTER TABLE ceems.job DROP COLUMN origin");
+	admin_query("ALTER TABLE ceems.usage_day DROP COLUMN jobs_history, DROP COLUMN history_j");
+	admin_query("DELETE FROM ceems.schema_version WHERE version > 1");
+	admin_query("DELETE FROM ceems.usage_open");
+	admin_query("INSERT INTO ceems.usage_day (archived_id, submit_day, day, cluster, account, jobs, jobs_measured, "
+		    "cpu_used_jobs, energy_j) VALUES (0, '2023-11-14', '2023-11-14', 'c1', 'physics', 3, 3, 3, 21606), "
+		    "(0, '2023-11-13', '2023-11-13', 'c1', 'chemistry', 5, 5, 5, 50), "
+		    "(9, '2023-10-13', '2023-10-13', 'c1', 'biology', 7, 7, 7, 70)");
+	make_free();
+	make(4, 1, "later");
+	sink_mariadb.open(&settings, &k, &err);
+	is_int(send_made(k, 20 * SECOND), -EAGAIN, "an older schema");
+	is_str(err.text, "database ceems has schema 1, 2 is needed; run `ceems db migrate`", "says what to do");
+	is_u64(count(SINK_RETRY), 1, "the record waits");
+	ok(migrate_run(&settings, &o, &err) == 0, "migrate: %s", err.text);
+	is_u64(columns(), as_new, "the schema is that of a new database");
+	test_origins();
+	is_u64(number("SELECT jobs_history = 0 AND jobs = 5 FROM ceems.account_month WHERE account = 'chemistry'"), 1,
+	       "days without such jobs have none");
+	is_u64(number("SELECT jobs_history IS NULL AND jobs = 7 FROM ceems.account_month WHERE account = 'biology'"), 1,
+	       "of jobs that were dropped it is not known");
+	is_int(send_made(k, 20 * SECOND), 0, "the record is delivered");
+	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 4, "and counts");
+	sink_mariadb.close(k);
+	make_free();
+	admin_query("DELETE FROM ceems.job");
+	admin_query("DELETE FROM ceems.step");
+	admin_query("DELETE FROM ceems.usage_day");
 }
 
 /* The views' ratios are the record's: to the six digits that it has. */
@@ -559,6 +617,7 @@ int main(void)
 		sigaction(SIGPIPE, NULL, &after);
 		ok(before.sa_handler == after.sa_handler, "the host's SIGPIPE is left alone");
 		test_migrate();
+		test_upgrade();
 		test_rows();
 		test_trouble();
 	} else {

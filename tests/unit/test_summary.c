@@ -108,7 +108,11 @@ static void fill(struct summary *s)
 	r = job("chem", "COMPLETED", p.from + 86400);
 	add(s, &r);
 	r = job("chem", "COMPLETED", p.from - 1); /* of October */
-	values_set(&r.values, METRIC_ENERGY, 1500 * J);
+	values_set(&r.values, METRIC_ENERGY, 1400 * J);
+	add(s, &r);
+	r = job("chem", "COMPLETED", p.from - 2);
+	values_set(&r.values, METRIC_ENERGY, 100 * J);
+	(void)snprintf(r.origin, sizeof(r.origin), RECORD_HISTORY);
 	add(s, &r);
 	r = job("chem", "COMPLETED", p.to); /* of neither */
 	add(s, &r);
@@ -124,6 +128,7 @@ static void test_sums(void)
 	is_u64(s.sum.jobs, 3, "jobs of the month");
 	is_u64(s.sum.energy_uj, 3000 * J, "their energy");
 	is_u64(s.sum_before.energy_uj, 1500 * J, "that of the month before");
+	is_u64(s.sum_before.quality[QUALITY_HISTORY].uj, 100 * J, "what ceems export sent of it");
 	is_u64(s.day[0].energy_uj, 1000 * J, "of the first day");
 	is_u64(s.day[29].energy_uj, 2000 * J, "of the last one");
 	is_u64(s.sum.quality[QUALITY_MEASURED].jobs, 1, "measured");
