@@ -17,8 +17,6 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/utf8.h"
 
-/* The most attributes of one span: all metrics, all ratios, and 80 others */
-#define ATTRIBUTES_MAX (METRIC_N + DERIVED_N + 80)
 #define KIND_INTERNAL 1
 #define STATUS_ERROR 2
 
@@ -52,8 +50,8 @@ struct trace {
 /* The attributes of the span that is being made. */
 struct attributes {
 	struct otlp_spans *o;
-	Otlp__KeyValue *list[ATTRIBUTES_MAX];
-	size_t n;
+	Otlp__KeyValue **list; /* grows with keep() */
+	size_t n, room;
 };
 
 /* --- memory ---------------------------------------------------------------------------------------- */
@@ -114,10 +112,25 @@ static void free_chunks(struct otlp_spans *o, const struct chunk *until)
 
 /* --- attributes ------------------------------------------------------------------------------------ */
 
-/*
- * Adds the attribute NAME and returns its value, for the caller to set. NULL: out of memory, or A
- * is full.
- */
+/* Makes room for one more attribute. */
+static int grow_attributes(struct attributes *a)
+{
+	size_t room = a->room ? 2 * a->room : 32;
+	Otlp__KeyValue **list;
+
+	if (a->n < a->room)
+		return 0;
+	list = keep(a->o, room * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	if (a->n)
+		memcpy(list, a->list, a->n * sizeof(*list));
+	a->list = list;
+	a->room = room;
+	return 0;
+}
+
+/* Adds the attribute NAME and returns its value, for the caller to set. NULL: out of memory. */
 static Otlp__AnyValue *put(struct attributes *a, const char *name, Otlp__AnyValue__ValueCase type)
 {
 	struct {
@@ -125,7 +138,7 @@ static Otlp__AnyValue *put(struct attributes *a, const char *name, Otlp__AnyValu
 		Otlp__AnyValue value;
 	} *kept;
 
-	if (a->n == ATTRIBUTES_MAX)
+	if (grow_attributes(a) < 0)
 		return NULL;
 	kept = keep(a->o, sizeof(*kept));
 	if (!kept)
@@ -336,8 +349,8 @@ static void give_attributes(Otlp__Span *s, struct attributes *a, const char *sta
 		}
 		put_text(a, "error.type", state);
 	}
-	s->attributes = keep_copy(a->o, a->list, a->n * sizeof(Otlp__KeyValue *));
-	s->n_attributes = s->attributes ? a->n : 0;
+	s->attributes = a->list;
+	s->n_attributes = a->n;
 }
 
 static void add_job(struct trace *t)
@@ -404,8 +417,8 @@ static Otlp__Resource *make_resource(struct otlp_spans *o, const char *cluster)
 	put_text(&a, "service.name", "slurm");
 	put_text(&a, "service.namespace", cluster);
 	put_text(&a, "slurm.cluster.name", cluster);
-	r->attributes = keep_copy(o, a.list, a.n * sizeof(Otlp__KeyValue *));
-	r->n_attributes = r->attributes ? a.n : 0;
+	r->attributes = a.list;
+	r->n_attributes = a.n;
 	return r;
 }
 

@@ -8,6 +8,7 @@
 #include "src/libcore/trace_context.h"
 #include "src/libsink/otlp_answer.h"
 #include "src/libsink/otlp_headers.h"
+#include "src/libsink/otlp_names.h"
 #include "src/libsink/otlp_spans.h"
 #include "src/libutil/clock.h"
 
@@ -208,6 +209,42 @@ static void test_odd(void)
 	otlp__request__free_unpacked(r, NULL);
 }
 
+/* Counts the metrics that S has as an attribute. */
+static unsigned int metrics_of(const Otlp__Span *s)
+{
+	unsigned int n = 0;
+	enum metric m;
+
+	metric_foreach(m) {
+		char name[OTLP_NAME_MAX];
+
+		(void)snprintf(name, sizeof(name), "ceems.%s", metric_table[m].json);
+		n += otlp_find(s->attributes, s->n_attributes, m == METRIC_ENERGY ? "hw.energy" : name) != NULL;
+	}
+	return n;
+}
+
+/* However many metrics there are, a span has all that are known. */
+static void test_all_metrics(void)
+{
+	struct record *r = otlp_record(7, 1);
+	Otlp__Request *request;
+	enum metric m;
+
+	metric_foreach(m) {
+		values_set(&r->values, m, 1000000 + m);
+		values_set(&r->steps[0].values, m, 1000000 + m);
+	}
+	free(r->steps[0].nodes);
+	r->steps[0].nodes = strdup("n[1-2]");
+	request = request_of(r, /* with_users= */ true);
+	is_u64(metrics_of(spans_of(request)->spans[0]), METRIC_N, "a job has all metrics");
+	is_u64(metrics_of(spans_of(request)->spans[2]), METRIC_N, "a step, too");
+	is_str(text_of(spans_of(request)->spans[2], "error.type"), "FAILED", "  and what is put last");
+	diag("%zu and %zu attributes", spans_of(request)->spans[0]->n_attributes, spans_of(request)->spans[2]->n_attributes);
+	otlp__request__free_unpacked(request, NULL);
+}
+
 /* The parts of a record make the trace that the whole would. */
 static void test_parts(void)
 {
@@ -378,6 +415,7 @@ int main(void)
 	test_spans();
 	test_parent();
 	test_odd();
+	test_all_metrics();
 	test_parts();
 	test_bad();
 	test_json();
