@@ -45,7 +45,7 @@ same() {
 is "$(same "$history")" "$(same <(for id in "${old[@]}"; do jq -c "select(.jobid == $id)" "$e2e_work/live" | tail -n 1; done))" \
 	"and the same as the recorder's would: names, states, times, steps"
 is "$(jq -r .energy.total_j "$history" | sort -u)" null "the energy that nobody measured is null"
-is "$(sql "SELECT GROUP_CONCAT(jobid ORDER BY jobid SEPARATOR ' ') FROM job WHERE record LIKE '%\"origin\":\"history\"%'")" "${old[*]}" \
+is "$(sql "SELECT GROUP_CONCAT(jobid ORDER BY jobid SEPARATOR ' ') FROM job WHERE origin = 'history'")" "${old[*]}" \
 	"MariaDB has them"
 is "$(record_file "$new" | jq .origin)" null "the recorder's record is no history"
 is "$(grep -c "\"jobid\":$new," "$history")" 0 "and its job was not exported"
