@@ -82,6 +82,7 @@ begin=$SECONDS
 "$python" "$analytics/warehouse/measure" --sums "$e2e_work/warehouse" "$e2e_work/many" 2>&1 | diag
 diag "warehouse: $((SECONDS - begin)) s"
 is "$(csv "$e2e_work/warehouse" | cksum)" "$(csv "$sums" | cksum)" "warehouse: ClickHouse has the same"
+is "$(csv "$e2e_work/warehouse-parquet" | cksum)" "$(csv "$sums" | cksum)" "  and so have the Parquet files"
 
 tools() {
 	inside java -XX:-UseContainerSupport -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
