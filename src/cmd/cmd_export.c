@@ -31,6 +31,8 @@
 
 /* Key in the table `meta` of the export's store. The value is struct export_done. */
 #define META_DONE "exported"
+/* Longest slice of time. A slice is in memory and one transaction, and a site may have 100,000 jobs a day. */
+#define EXPORT_SLICE_S 86400
 #define NAP_NS (NSEC_PER_SEC / 10) /* between two looks at the queues of the sinks */
 #define STOP_NS (10 * NSEC_PER_SEC) /* longest wait for the sinks at the end */
 
@@ -315,6 +317,7 @@ static int export_walk(struct export *e)
 	const struct jobs_walk walk = { .site = &e->site,
 					.from = e->since,
 					.to = e->until,
+					.most_s = EXPORT_SLICE_S,
 					.with_qos = true,
 					.shows_progress = isatty(STDERR_FILENO),
 					.each = export_job,
@@ -328,7 +331,7 @@ static int export_walk(struct export *e)
 		rc = jobs_walk(&walk) == CMD_OK ? 0 : -EIO;
 	if (rc == 0)
 		rc = each_sink(e, add_refused, &refused);
-	if (e->err.text[0])
+	if (rc < 0 && e->err.text[0])
 		(void)cmd_error("%s", e->err.text);
 	if (rc < 0 || is_stopped)
 		return cmd_error("stopped after %" PRIu64 " jobs; the same command goes on where this one was", e->jobs);

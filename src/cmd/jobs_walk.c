@@ -71,18 +71,19 @@ static void end_progress(const struct walk *k)
 }
 
 /* Returns the length in seconds of the next slice, after a slice of SLICE seconds with N jobs. */
-static uint64_t next_slice(uint64_t slice, size_t n)
+static uint64_t next_slice(uint64_t slice, size_t n, uint64_t most)
 {
 	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;
 
 	if (next > SLICE_GROWTH * slice)
 		next = SLICE_GROWTH * slice;
-	return next > SLICE_MOST_S ? SLICE_MOST_S : next ? next : 1;
+	return next > most ? most : next ? next : 1;
 }
 
 /* Reads the jobs that ended in the period, slice by slice. */
 static int walk_ended(struct walk *k, struct errmsg *err)
 {
+	uint64_t most = k->w->most_s ? k->w->most_s : SLICE_MOST_S;
 	uint64_t slice = SLICE_FIRST_S;
 	uint64_t at = k->w->from;
 	int rc = 0;
@@ -97,7 +98,7 @@ static int walk_ended(struct walk *k, struct errmsg *err)
 			rc = show_jobs(k, &jobs, err);
 		if (rc == 0)
 			rc = reached(k, next, err);
-		slice = next_slice(slice, jobs.n);
+		slice = next_slice(slice, jobs.n, most);
 		slurmdb_jobs_free(&jobs);
 		at = next;
 	}

@@ -35,7 +35,7 @@ ok $? "the recorder has a job of its own"
 
 history=$RECORD_FILE.history
 fails "no wrong time" run_ceems export --since yesterdays
-passes "ceems export" run_ceems export --since now-1day
+is "$(run_ceems export --since now-1day 2>&1)" "3 jobs exported to file,mariadb" "ceems export"
 is "$(jq -r .jobid "$history" | sort -n | tr '\n' ' ')" "${old[*]} " "each job of before has a record"
 is "$(jq -r '[.origin, .energy.final] | join(" ")' "$history" | sort -u)" "history true" "that says what it is"
 same() {
