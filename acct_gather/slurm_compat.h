@@ -12,10 +12,12 @@
 #define CEEMS_SLURM(major, minor) (((major) << 16) + ((minor) << 8))
 
 #include "src/common/assoc_mgr.h"
+#include "src/common/env.h"
 #include "src/common/run_in_daemon.h"
 #if SLURM_VERSION_NUMBER >= CEEMS_SLURM(23, 2)
 #include "src/interfaces/acct_gather_energy.h" /* 23.02: src/interfaces */
 #include "src/interfaces/acct_gather_profile.h"
+#include "src/interfaces/cred.h"
 #include "src/interfaces/gres.h"
 #include "src/interfaces/jobacct_gather.h"
 #include "src/interfaces/proctrack.h"
@@ -23,6 +25,7 @@
 #include "src/common/gres.h"
 #include "src/common/slurm_acct_gather_energy.h"
 #include "src/common/slurm_acct_gather_profile.h"
+#include "src/common/slurm_cred.h"
 #include "src/common/slurm_jobacct_gather.h"
 #include "src/slurmd/common/proctrack.h"
 #endif

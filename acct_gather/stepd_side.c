@@ -83,6 +83,37 @@ static void stepd_side_identify(const stepd_step_rec_t *step, const struct steps
 	gres_identify(step, &side.settings, conf->node_name, id);
 }
 
+static const char *or_none(const char *name)
+{
+	return name ? name : "";
+}
+
+/*
+ * Tells stepside the job's partition and account. For a step of srun they are in its credential, which slurmctld (or a
+ * stepmgr) has signed and slurmd has verified. The batch step has none here, but Slurm has overwritten the first variables
+ * of these names with what slurmctld sent. In the environment of other steps, both are what the user likes.
+ */
+static void stepd_side_forbid(struct stepside *stepside, const stepd_step_rec_t *step)
+{
+	slurm_cred_arg_t *job;
+
+	if (step->batch) {
+		stepside_forbid(stepside, getenvp(step->env, "SLURM_JOB_PARTITION"),
+				or_none(getenvp(step->env, "SLURM_JOB_ACCOUNT")));
+		return;
+	}
+	if (!step->msg || !ABI_IS_AS_BUILT(step->msg) || !step->msg->cred) {
+		stepside_forbid(stepside, NULL, NULL);
+		return;
+	}
+	job = slurm_cred_get_args(step->msg->cred); /* locks it */
+	if (job && ABI_IS_AS_BUILT(job))
+		stepside_forbid(stepside, job->job_partition, or_none(job->job_account));
+	else
+		stepside_forbid(stepside, NULL, NULL);
+	slurm_cred_unlock_args(step->msg->cred);
+}
+
 void stepd_side_begin(stepd_step_rec_t *step)
 {
 	struct stepside_cores cores;
@@ -113,6 +144,8 @@ void stepd_side_begin(stepd_step_rec_t *step)
 			   "%s; this step is not accounted", err.text);
 	if (rc < 0)
 		return;
+	if (*side.settings.forbid_options)
+		stepd_side_forbid(side.stepside, step);
 	stepfile_job_name(id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id, step->array_task_id,
 			   step->env, side.job);
 	side.owner = (struct stepfile_owner){

@@ -9,6 +9,7 @@
 
 #include "spank/spank_conf.h"
 #include "spank/spank_options.h"
+#include "src/libcore/forbid.h"
 #include "src/libledger/ledger.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libnode/stepprobes.h"
@@ -23,6 +24,9 @@ static struct {
 	pid_t owner; /* the slurmstepd */
 	char node[256];
 	struct perf_request request;
+	uint32_t forbidden; /* what ForbidOptions forbids, see forbid.h */
+	uint32_t refused;   /* what of it the user asked for */
+	char refusal[512];  /* says so; empty: nothing was refused */
 	struct ledger *ledger; /* NULL: slurmd has none, it cannot be opened, or the step does not need one */
 	uint64_t begun_mono_ns, begun_wall_ns;
 	uint32_t tasks, exited;
@@ -78,8 +82,9 @@ static void mark_slot(struct ledger_slot *slot)
 	const struct spank_request *request = spank_options_request();
 
 	slot->request = step.request;
-	slot->trace_ns = request->trace_ns;
-	slot->profile = request->profile;
+	slot->trace_ns = step.forbidden & FORBID_TRACE ? 0 : request->trace_ns;
+	if (!(step.forbidden & FORBID_PROFILE))
+		slot->profile = request->profile;
 	slot->flags |= (request->is_report ? LEDGER_FLAG_REPORT : 0) |
 		       (request->is_perf ? LEDGER_FLAG_PERF : 0);
 }
@@ -92,6 +97,40 @@ static void find_request(void)
 		step.request = request->perf;
 	else if (*step.settings.perf_default) /* it is valid: spank_conf_load() has parsed it */
 		(void)perf_request_parse(step.settings.perf_default, &step.request, NULL);
+}
+
+/*
+ * Finds what ForbidOptions forbids to this job. Only acct_gather_energy knows the job's partition and account from Slurm.
+ * The step's environment has them, too, but srun takes it from the user. So without a SLOT, each rule holds.
+ */
+static void find_forbidden(const struct ledger_slot *slot)
+{
+	const struct spank_request *request = spank_options_request();
+	uint32_t asked = (request->is_perf ? request->perf.groups : 0) | (request->trace_ns ? FORBID_TRACE : 0) |
+			 (request->profile.hz ? FORBID_PROFILE : 0);
+
+	if (slot)
+		step.forbidden = slot->forbidden;
+	else /* it was checked when ceems.conf was read */
+		(void)forbid_find(step.settings.forbid_options, NULL, NULL, &step.forbidden, NULL);
+	step.refused = step.forbidden & asked;
+	forbid_request(step.forbidden, &step.request);
+}
+
+/* Says why the user does not get what was refused. */
+static void log_refusal(const struct ledger_slot *slot)
+{
+	char options[FORBID_TEXT_MAX];
+
+	if (!step.refused)
+		return;
+	forbid_text(step.refused, options);
+	if (slot)
+		(void)snprintf(step.refusal, sizeof(step.refusal), "this job's partition or account may not use %s", options);
+	else
+		(void)snprintf(step.refusal, sizeof(step.refusal), "some partitions or accounts may not use %s; energy is not "
+			       "accounted on %s, so those of this job are not known", options, step.node);
+	logger_info("%s (ForbidOptions)", step.refusal);
 }
 
 struct others {
@@ -130,9 +169,9 @@ static bool is_for_others(int argc)
 
 static void log_no_files(void)
 {
-	if (spank_options_request()->trace_ns)
+	if (spank_options_request()->trace_ns && !(step.refused & FORBID_TRACE))
 		logger_info("--ceems-trace needs acct_gather_energy/ceems on this node; this step is not traced");
-	if (spank_options_request()->profile.hz)
+	if (spank_options_request()->profile.hz && !(step.refused & FORBID_PROFILE))
 		logger_info("--ceems-profile needs acct_gather_energy/ceems on this node; this step is not profiled");
 }
 
@@ -160,6 +199,8 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 			&err) < 0)
 		logger_debug("%s", err.text);
 	slot = own_slot();
+	find_forbidden(slot);
+	log_refusal(slot);
 	if (slot)
 		mark_slot(slot);
 	else
@@ -278,7 +319,7 @@ static void tell_no_file(const struct ledger_slot *slot, const char *option, con
 		slurm_spank_log("ceems: %s: this step is not %s: this cluster allows no %s", option, done, files);
 }
 
-static void tell_no_files(spank_t sp, const struct ledger_slot *slot)
+static void tell_what_lacks(spank_t sp, const struct ledger_slot *slot)
 {
 	const struct spank_request *request = spank_options_request();
 	uint32_t node_id = 0;
@@ -286,9 +327,11 @@ static void tell_no_files(spank_t sp, const struct ledger_slot *slot)
 	(void)spank_get_item(sp, S_JOB_NODEID, &node_id);
 	if (node_id != 0)
 		return;
-	if (request->trace_ns)
+	if (*step.refusal)
+		slurm_spank_log("ceems: %s", step.refusal);
+	if (request->trace_ns && !(step.refused & FORBID_TRACE))
 		tell_no_file(slot, "--ceems-trace", "traced", "traces", step.settings.trace_dir);
-	if (request->profile.hz)
+	if (request->profile.hz && !(step.refused & FORBID_PROFILE))
 		tell_no_file(slot, "--ceems-profile", "profiled", "profiles", step.settings.profile_dir);
 }
 
@@ -301,7 +344,7 @@ void spank_remote_task_exited(spank_t sp)
 	if (!step.is_on || !count_tasks(sp) || ++step.exited != step.tasks)
 		return;
 	slot = own_slot();
-	tell_no_files(sp, slot);
+	tell_what_lacks(sp, slot);
 	if (slot) { /* acct_gather_energy prints the report */
 		if (step.probes)
 			stepprobes_read(step.probes, &slot->values, NULL);

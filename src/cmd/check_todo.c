@@ -83,7 +83,7 @@ static bool is_named(const char *hint, const char *word, size_t len, const char 
 
 /*
  * Returns the daemons to restart after a change of KEY in ceems.conf. slurmctld reads only two keys. Each step reads
- * PerfDefault, and commands read MailProg, so neither needs a restart.
+ * PerfDefault and ForbidOptions, and commands read MailProg, so none of them needs a restart.
  */
 static unsigned int restart_of_setting(const struct kvconf_key *key)
 {
@@ -91,6 +91,7 @@ static unsigned int restart_of_setting(const struct kvconf_key *key)
 	    key->offset == offsetof(struct settings, kafka_start_topic))
 		return SLURMCTLD | RECORDER;
 	if (key->offset == offsetof(struct settings, perf_default) ||
+	    key->offset == offsetof(struct settings, forbid_options) ||
 	    key->offset == offsetof(struct settings, mail_prog))
 		return 0;
 	return key->offset < offsetof(struct settings, sinks) ? SLURMD : RECORDER;

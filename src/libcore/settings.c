@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/libcore/forbid.h"
 #include "src/libcore/fsroles.h"
 #include "src/libcore/metric.h"
 #include "src/libcore/perf_request.h"
@@ -234,6 +235,14 @@ static int parse_perf(const char *value, void *field, const struct kvconf_key *k
 	return rc < 0 ? rc : kvconf_text(value, field, key, err);
 }
 
+static int parse_forbid(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+{
+	uint32_t mask;
+	int rc = forbid_find(value, NULL, NULL, &mask, err);
+
+	return rc < 0 ? rc : kvconf_text(value, field, key, err);
+}
+
 static int parse_filesystems(const char *value, void *field, const struct kvconf_key *key,
 			     struct errmsg *err)
 {
@@ -305,6 +314,8 @@ const struct kvconf_key settings_keys[] = {
 	    "Power usage effectiveness of the site, 1 to 5; multiplies emissions, not energy."),
 	KEY("PerfDefault", parse_perf, perf_default, "",
 	    "Value of --ceems-perf for steps whose user gave none; empty: nothing is counted."),
+	KEY("ForbidOptions", parse_forbid, forbid_options, "",
+	    "Options that jobs of a partition or an account may not use; empty: none."),
 	KEY("Filesystems", parse_filesystems, filesystems,
 	    "home:/home,project:/project,scratch:/scratch,local:/tmp",
 	    "Purpose of file systems: PURPOSE:PATH, separated by commas."),

@@ -63,6 +63,7 @@ struct settings {
 	uint64_t pue_milli;	       /* 1350 is 1.35 */
 	/* value of --ceems-perf for steps that have none; empty: nothing */
 	char perf_default[640];
+	char forbid_options[1024];     /* what partitions and accounts may not ask for, see forbid.h */
 	char filesystems[1024];	       /* roles of file systems, see fsroles.h */
 	/* folder of traces; empty: the job's working folder; SETTINGS_NONE: off */
 	char trace_dir[SETTINGS_PATH_MAX];

@@ -129,7 +129,7 @@ struct ledger_slot {
 	struct profile_request profile; /* --ceems-profile; if hz is 0, the option was not given */
 	struct ledger_identity id;
 	_Atomic uint32_t values_seq; /* odd: being written */
-	uint32_t pad;
+	uint32_t forbidden; /* what ForbidOptions forbids to the job, see forbid.h; set before `request` */
 	struct values values; /* written by the slurmstepd, without energy; final from SLOT_CLOSING on */
 	struct ledger_live live; /* written by the sampler */
 };

@@ -124,6 +124,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	s->claim++;
 	atomic_store(&s->flags, 0);
 	memset(&s->request, 0, sizeof(s->request));
+	s->forbidden = 0;
 	s->trace_ns = 0;
 	memset(&s->profile, 0, sizeof(s->profile));
 	s->t_close_mono_ns = 0;

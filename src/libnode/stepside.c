@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "src/libcore/forbid.h"
 #include "src/libemission/emission.h"
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cputime.h"
@@ -99,6 +100,14 @@ fail:
 	ledger_close(st->ledger);
 	free(st);
 	return rc;
+}
+
+void stepside_forbid(struct stepside *st, const char *partition, const char *account)
+{
+	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
+
+	(void)forbid_find(st->settings->forbid_options, partition, account, &slot->forbidden, NULL); /* it was checked, too */
+	forbid_request(slot->forbidden, &slot->request);
 }
 
 /* --- while it runs ---------------------------------------------------------------------- */

@@ -54,6 +54,12 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		  struct errmsg *err);
 
 /*
+ * Forbids what ForbidOptions forbids to a job in PARTITION and of ACCOUNT. NULL: it is not known; "": the job has none.
+ * Both must come from Slurm, never from the user's environment. Call it before the spank plugin writes the request.
+ */
+void stepside_forbid(struct stepside *st, const char *partition, const char *account);
+
+/*
  * Sets the user who owns the step's trace and profile. *OWNER is borrowed until stepside_close(). Call it before
  * stepside_attach(). Without this call there is neither.
  */

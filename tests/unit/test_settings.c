@@ -21,6 +21,8 @@ static const struct {
 	  ":1: Filesystems: 'data' is not home, project, scratch or local" },
 	{ "PerfDefault=hw,flops", ":1: PerfDefault: unknown group 'flops'; known are hw (default), "
 				  "sw, io, net, sched, events:NAME,.." },
+	{ "ForbidOptions=partition:debug:bpf", ":1: ForbidOptions: 'bpf' is not hw, sw, io, net, sched, events, perf, "
+					       "profile, trace or all" },
 	{ "EmissionMaxAge=59s", ":1: EmissionMaxAge: '59s' is not within 1m and 31d" },
 	{ "EmissionMaxAge=32d", ":1: EmissionMaxAge: '32d' is not within 1m and 31d" },
 	{ "MarketFactor=5000.001",

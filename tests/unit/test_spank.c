@@ -18,6 +18,7 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
+#include "src/libcore/forbid.h"
 #include "src/libledger/ledger.h"
 #include "tap.h"
 
@@ -502,6 +503,72 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 	(void)unlink(dir);
 }
 
+/* --- ForbidOptions --------------------------------------------------------------------------- */
+
+/* A step that asks for three options. */
+static void ask_for_all(void *so)
+{
+	(void)hook(so, "slurm_spank_init");
+	(void)option("ceems-trace", "1s", 1);
+	(void)option("ceems-profile", "49", 1);
+	run_step(so, "sw,io", false);
+}
+
+static void test_forbidden(void)
+{
+	struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
+	struct errmsg err = { 0 };
+	struct ledger_slot *slot;
+	struct ledger *l;
+	char dir[64];
+	unsigned int n;
+	bool fresh;
+	void *so;
+
+	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
+	(void)setenv("SLURMD_NODENAME", "n1", 1);
+	write_conf("ForbidOptions=partition:debug:all\n");
+	if (!ok(ledger_create(dir, "n1", &l, &fresh, &err) == 0, "ledger %s", err.text))
+		return;
+	is_int(ledger_claim(l, &id, &n), 0, "claim, as acct_gather does");
+	slot = ledger_slot(l, n);
+	slot->forbidden = PERF_GROUP_IO | FORBID_PROFILE;
+	so = load(S_CTX_REMOTE);
+	ask_for_all(so);
+	is_u64(slot->request.groups, PERF_GROUP_SW, "a forbidden group is not asked for");
+	is_u64(slot->profile.hz, 0, "nor is a profile");
+	is_u64(slot->trace_ns, UINT64_C(1000000000), "a trace is, since acct_gather does not forbid it");
+	is_str(fake.said, "ceems: this job's partition or account may not use --ceems-perf=io --ceems-profile",
+	       "the user reads it once");
+	(void)dlclose(so);
+
+	slot->forbidden = FORBID_TRACE;
+	slot->trace_ns = 0;
+	so = load(S_CTX_REMOTE);
+	run_step(so, "sw", false);
+	is_str(fake.said, "", "who does not ask for it reads nothing");
+	(void)dlclose(so);
+	ledger_leave(l, n);
+	ledger_close(l);
+	(void)snprintf(dir, sizeof(dir), "%s/ledger/n1.ledger", scratch);
+	(void)unlink(dir);
+
+	so = load(S_CTX_REMOTE);
+	write_conf("ForbidOptions=partition:debug:io+trace,account:guests:profile\n");
+	ask_for_all(so);
+	is_str(fake.said, "ceems: some partitions or accounts may not use --ceems-perf=io --ceems-profile --ceems-trace; energy "
+	       "is not accounted on n1, so those of this job are not known", "without acct_gather, each rule holds");
+	(void)dlclose(so);
+
+	so = load(S_CTX_REMOTE);
+	write_conf("PerfDefault=sw\nForbidOptions=partition:debug:sw\n");
+	run_step(so, NULL, true);
+	ok(*fake.said && !strstr(fake.said, "task clock") && !strstr(fake.said, "may not use"),
+	   "PerfDefault's groups, too, silently: %s", fake.said);
+	(void)dlclose(so);
+	(void)unsetenv("SLURMD_NODENAME");
+}
+
 /* --- traces ---------------------------------------------------------------------------------- */
 
 #define T "0af7651916cd43dd8448eb211c80319c"
@@ -619,6 +686,7 @@ int main(void)
 	test_with_ledger(NULL, "PerfDefault=hw\n", PERF_GROUP_HW | PERF_GROUP_SW);
 	test_with_ledger("sw", "PerfDefault=io\n", PERF_GROUP_SW);
 	test_contained();
+	test_forbidden();
 	test_trace_submit();
 	test_trace_step();
 	(void)unlink(conf + strlen("conf="));

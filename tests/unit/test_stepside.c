@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "fake_sampler.h"
+#include "src/libcore/forbid.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tap.h"
@@ -214,6 +215,7 @@ static void test_life(const char *dir)
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
 	snprintf(s.perf_default, sizeof(s.perf_default), "sw");
+	snprintf(s.forbid_options, sizeof(s.forbid_options), "partition:debug:sw+trace");
 	if (ledger_create(dir, "n1", &l, &fresh, &err) < 0 ||
 	    stepside_open(&s, "n1", &id, &no_cores, &st, &err) < 0) {
 		ok(false, "opens: %s", err.text);
@@ -221,6 +223,11 @@ static void test_life(const char *dir)
 	}
 	is_int(ledger_find(l, getpid(), &slot), 0, "the step has a slot");
 	is_u64(ledger_slot(l, slot)->request.groups, PERF_GROUP_SW, "PerfDefault is its request");
+	stepside_forbid(st, "batch", "physics");
+	is_u64(ledger_slot(l, slot)->request.groups, PERF_GROUP_SW, "  also for a job that no rule is about");
+	stepside_forbid(st, NULL, "physics");
+	is_u64(ledger_slot(l, slot)->forbidden, PERF_GROUP_SW | FORBID_TRACE, "a partition that is not known may have nothing");
+	is_u64(ledger_slot(l, slot)->request.groups, 0, "  of PerfDefault either");
 	is_int(stepside_energy(st, &uj, &mw), -ENODATA, "no tick, no energy: not 0");
 	ledger_slot(l, slot)->request = (struct perf_request){ .groups = PERF_GROUP_NET }; /* as spank does */
 	stepside_poll(st);
