@@ -174,6 +174,9 @@ static int append(struct sink *k, size_t len, struct errmsg *err)
 
 	if (fstat(k->fd, &st) < 0)
 		return errmsg_errno(err, -errno, "%s: cannot stat", k->path);
+	/* a new file; an error is told only if the disk fails, since a folder may be closed to SlurmUser */
+	if (!st.st_size && (rc = fileio_sync_folder(k->path)) < 0 && rc != -EACCES && rc != -EINVAL)
+		return errmsg_errno(err, rc, "%s: cannot sync its folder", k->path);
 	rc = fileio_write_full(k->fd, k->buf, len);
 	if (rc < 0) {
 		(void)!ftruncate(k->fd, st.st_size);

@@ -213,6 +213,12 @@ static int inbox_next_number(struct inbox_writer *w)
 	return 0;
 }
 
+static void inbox_end_file(struct inbox_writer *w)
+{
+	util_closep(&w->fd);
+	w->fd = -1;
+}
+
 static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 {
 	struct {
@@ -237,24 +243,17 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 		return errmsg_errno(err, -errno, "%s/%s: cannot create", w->path, name);
 	h.frame.crc = inbox_crc(&h.frame, &h.site);
 	rc = fileio_write_full(w->fd, &h, sizeof(h));
+	/* sync the folder, or a power cut may lose the file's name */
+	if (rc == 0 && fsync(w->dir) < 0)
+		rc = -errno;
 	if (rc < 0) {
-		util_closep(&w->fd);
-		w->fd = -1;
+		inbox_end_file(w);
 		(void)unlinkat(w->dir, name, 0);
 		return errmsg_errno(err, rc, "%s/%s: cannot write", w->path, name);
 	}
 	w->used = sizeof(h);
 	w->sent = 0;
-	/* sync the folder, or a power cut may lose the file's name */
-	if (fsync(w->dir) < 0)
-		return errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot sync", w->path);
 	return 0;
-}
-
-static void inbox_end_file(struct inbox_writer *w)
-{
-	util_closep(&w->fd);
-	w->fd = -1;
 }
 
 /* Creates the folder. Checks its parent first: mkdir() on a network file system may hang. */

@@ -160,7 +160,7 @@ int fileio_write_full(int fd, const void *data, size_t len)
 	return 0;
 }
 
-static int sync_folder(const char *path)
+int fileio_sync_folder(const char *path)
 {
 	_cleanup_close_ int fd = -1;
 	char dir[PATH_MAX];
@@ -202,7 +202,7 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 	if (rc < 0)
 		(void)unlink(tmp);
 	else if (sync)
-		rc = sync_folder(path);
+		rc = fileio_sync_folder(path);
 	return rc < 0 ? errmsg_errno(err, rc, "%s: cannot replace", path) : 0;
 }
 

@@ -76,6 +76,9 @@ int fileio_write_for_group(const char *path, const void *data, size_t len, mode_
 int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode,
 			 struct errmsg *err);
 
+/* Syncs the folder of PATH, so that a power cut does not lose the name of a new file. */
+int fileio_sync_folder(const char *path);
+
 /* Calls write(2) until all LEN bytes are written. Returns 0 or -errno. */
 int fileio_write_full(int fd, const void *data, size_t len);
 
