@@ -79,3 +79,21 @@ int https_result(CURLcode code, const char *name, const char *why,
 							     -EIO,
 			  "%s: %s", name, *why ? why : curl_easy_strerror(code));
 }
+
+int https_post(CURL *e, const struct https_options *o, struct curl_slist *headers, const void *data, size_t len,
+	       struct https_body *body, char *why, long *ret_status, struct errmsg *err)
+{
+	CURLcode code;
+	int rc;
+
+	curl_easy_reset(e);
+	https_prepare(e, o, body, why);
+	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+	(void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+	(void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, data);
+	code = curl_easy_perform(e);
+	rc = https_result(code, o->url, why, body, err);
+	if (rc == 0)
+		(void)curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, ret_status);
+	return rc;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * https.h - HTTPS as all our clients use it, for BMCs, providers of emission factors and collectors
- * of traces: TLS 1.2 or later, certificates always verified, no redirect followed, no proxy or
+ * https.h - HTTPS as all our clients use it, for BMCs, providers of emission factors, and collectors
+ * of traces and profiles: TLS 1.2 or later, certificates always verified, no redirect followed, no proxy or
  * credential taken from the environment, answers bounded, sockets not inherited.
  */
 #ifndef CEEMS_HTTPS_H
@@ -41,5 +41,12 @@ void https_prepare(CURL *e, const struct https_options *o, struct https_body *bo
  */
 int https_result(CURLcode code, const char *name, const char *why,
 		 const struct https_body *body, struct errmsg *err);
+
+/*
+ * Sends DATA[len] by POST with HEADERS, as https_prepare() has it for O. Sets *RET_STATUS to the HTTP status code if there
+ * was an answer. Returns 0 or an error of https_result().
+ */
+int https_post(CURL *e, const struct https_options *o, struct curl_slist *headers, const void *data, size_t len,
+	       struct https_body *body, char *why, long *ret_status, struct errmsg *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include "src/libhttps/curl_compat.h"
 #include "src/libhttps/https.h"
 #include "src/libsink/otlp_answer.h"
-#include "src/libsink/otlp_headers.h"
+#include "src/libhttps/https_headers.h"
 #include "src/libsink/otlp_spans.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
@@ -106,7 +106,7 @@ static int otlp_make_headers(const struct sink *k, struct curl_slist **ret, stru
 		if (!curl_slist_append(list, own[i]))
 			rc = errmsg_set(err, -ENOMEM, "out of memory");
 	if (rc == 0 && k->settings->otlp_headers[0])
-		rc = otlp_headers_read(k->settings->otlp_headers, &list, err);
+		rc = https_headers_read(k->settings->otlp_headers, &list, err);
 	if (rc < 0)
 		curl_slist_free_all(list);
 	else
@@ -130,22 +130,14 @@ static int otlp_post(struct sink *k, const void *data, size_t len, uint64_t time
 	struct curl_slist *headers;
 	int64_t wait_s;
 	long status = 0;
-	CURLcode code;
 	int rc = otlp_make_headers(k, &headers, err);
 
 	if (rc < 0)
 		return rc;
-	curl_easy_reset(k->easy);
-	https_prepare(k->easy, &o, &k->body, k->why);
-	(void)curl_easy_setopt(k->easy, CURLOPT_HTTPHEADER, headers);
-	(void)curl_easy_setopt(k->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
-	(void)curl_easy_setopt(k->easy, CURLOPT_POSTFIELDS, data);
-	code = curl_easy_perform(k->easy);
+	rc = https_post(k->easy, &o, headers, data, len, &k->body, k->why, &status, err);
 	curl_slist_free_all(headers);
-	rc = https_result(code, k->url, k->why, &k->body, err);
 	if (rc < 0)
 		return rc;
-	(void)curl_easy_getinfo(k->easy, CURLINFO_RESPONSE_CODE, &status);
 	otlp_answer_read(status, k->answer, k->body.len, k->settings->otlp_json, ret);
 	if (ret->verdict != OTLP_TAKEN)
 		(void)errmsg_set(err, 0, "%s: HTTP %ld%s%s", k->url, status, *ret->text ? ": " : "", ret->text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A collector's answer, in both encodings, and OtlpHeaders, of which no value gets into a message. */
 #include "src/libsink/otlp_answer.h"
-#include "src/libsink/otlp_headers.h"
+#include "src/libhttps/https_headers.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SECRET "X-Token: hunter2\n"
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(text);
 	memcpy(text, SECRET, sizeof(SECRET) - 1);
 	memcpy(text + sizeof(SECRET) - 1, data, size);
-	rc = otlp_headers_read(fuzz_file(text, sizeof(SECRET) - 1 + size), &list, &err);
+	rc = https_headers_read(fuzz_file(text, sizeof(SECRET) - 1 + size), &list, &err);
 	fuzz_check_error(rc, &err);
 	assert(memmem(data, size, "hunter2", 7) || !strstr(err.text, "hunter2"));
 	curl_slist_free_all(list);

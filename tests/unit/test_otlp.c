@@ -397,16 +397,16 @@ static void test_headers(void)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		scratch_write(path, rows[i].text, strlen(rows[i].text));
 		err.text[0] = '\0';
-		is_int(otlp_headers_read(path, &list, &err), rows[i].rc, rows[i].what);
+		is_int(https_headers_read(path, &list, &err), rows[i].rc, rows[i].what);
 		ok(!strstr(err.text, "hunter2"), "  no secret in: %s", err.text);
 	}
 	ok(list && !strcmp(list->data, "Authorization: Bearer hunter2=#x") && list->next && !list->next->next, "both are there");
 	curl_slist_free_all(list);
 	list = NULL;
 	chmod(path, 0644);
-	is_int(otlp_headers_read(path, &list, &err), -EACCES, "a file that others can read");
+	is_int(https_headers_read(path, &list, &err), -EACCES, "a file that others can read");
 	unlink(path);
-	is_int(otlp_headers_read(path, &list, &err), -ENOENT, "none");
+	is_int(https_headers_read(path, &list, &err), -ENOENT, "none");
 	rmdir(dir);
 }
 

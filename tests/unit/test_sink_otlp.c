@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sink otlp against a collector that answers as it is told to. */
 #define _GNU_SOURCE /* memmem */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/socket.h>
 
+#include "http_stub.h"
 #include "otlp_records.h"
 #include "scratch.h"
 #include "src/libsink/sink.h"
@@ -21,7 +19,6 @@ static char dir[] = SCRATCH_TEMPLATE;
 /* --- the collector ------------------------------------------------------------------------------------ */
 
 static struct {
-	int fd;
 	_Atomic int status;	 /* of what is not bad */
 	_Atomic int bad_job;	 /* a request with this job gets 400; 0: none */
 	_Atomic int requests;
@@ -49,7 +46,7 @@ static int look_at(const char *body, size_t len, bool *ret_bad)
 	return jobs;
 }
 
-static void answer(int fd, const char *head, const char *body, size_t len)
+static void http_stub_answer(int fd, const char *head, const char *body, size_t len)
 {
 	static const char partial[] = "\x0a\x08\x08\x02\x12\x04" "full";
 	char text[512];
@@ -72,55 +69,12 @@ static void answer(int fd, const char *head, const char *body, size_t len)
 	(void)!write(fd, text, (size_t)n);
 }
 
-static void serve(int fd)
-{
-	static char buf[1 << 20];
-	size_t used = 0;
-	ssize_t n;
-
-	while ((n = read(fd, buf + used, sizeof(buf) - 1 - used)) > 0) {
-		char *body, *length;
-		size_t len;
-
-		used += (size_t)n;
-		buf[used] = '\0';
-		body = memmem(buf, used, "\r\n\r\n", 4);
-		length = body ? strcasestr(buf, "Content-Length:") : NULL;
-		if (!length)
-			continue;
-		body += 4;
-		len = strtoul(length + strlen("Content-Length:"), NULL, 10);
-		if (used < (size_t)(body - buf) + len)
-			continue;
-		body[-1] = '\0';
-		answer(fd, buf, body, len);
-		used = 0;
-	}
-	close(fd);
-}
-
-static void *run_collector(void *arg)
-{
-	int fd;
-
-	while ((fd = accept(collector.fd, NULL, NULL)) >= 0)
-		serve(fd);
-	return arg;
-}
-
 static bool start_collector(void)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
-	pthread_t thread;
+	const unsigned int port = http_stub_start();
 
-	collector.fd = socket(AF_INET, SOCK_STREAM, 0);
-	if (bind(collector.fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(collector.fd, 4) < 0 ||
-	    getsockname(collector.fd, (struct sockaddr *)&a, &len) < 0 || pthread_create(&thread, NULL, run_collector, NULL))
-		return false;
-	pthread_detach(thread);
-	(void)snprintf(settings.otlp_url, sizeof(settings.otlp_url), "http://127.0.0.1:%u", ntohs(a.sin_port));
-	return true;
+	(void)snprintf(settings.otlp_url, sizeof(settings.otlp_url), "http://127.0.0.1:%u", port);
+	return port;
 }
 
 /* --- delivery ----------------------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * otlp_headers.h - reads the file OtlpHeaders: headers that every request gets, such as Authorization.
+ * https_headers.h - reads a file of headers that every request gets, such as Authorization.
  * Each line is "Name: value". '#' starts a comment only as the first character of a line.
  */
-#ifndef CEEMS_OTLP_HEADERS_H
-#define CEEMS_OTLP_HEADERS_H
+#ifndef CEEMS_HTTPS_HEADERS_H
+#define CEEMS_HTTPS_HEADERS_H
 
 #include <curl/curl.h>
 
@@ -15,6 +15,6 @@
  * -EACCES: others can read the file; -EINVAL: a line is wrong; or -errno. As headers may be secret, no
  * message contains a header's value.
  */
-int otlp_headers_read(const char *path, struct curl_slist **list, struct errmsg *err);
+int https_headers_read(const char *path, struct curl_slist **list, struct errmsg *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libsink/otlp_headers.h"
+#include "src/libhttps/https_headers.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 /* The characters of a header's name (RFC 9110, token) */
 #define TOKEN "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/* Returns whether only the sink may set the header NAME. */
+/* Returns whether only the client may set the header NAME. */
 static bool is_ours(const char *name)
 {
 	static const char *const ours[] = { "Connection", "Content-Encoding", "Content-Length", "Content-Type",
@@ -72,7 +72,7 @@ static int add_line(const char *path, unsigned int at, char *line, struct curl_s
 	return 0;
 }
 
-int otlp_headers_read(const char *path, struct curl_slist **list, struct errmsg *err)
+int https_headers_read(const char *path, struct curl_slist **list, struct errmsg *err)
 {
 	unsigned int at = 0;
 	char *text, *line, *rest;
