@@ -155,6 +155,7 @@ void stepd_side_begin(stepd_step_rec_t *step)
 		.ngids = step->gids && step->ngids > 0 ? (size_t)step->ngids : 0,
 		.dir = step->cwd,
 		.job = side.job,
+		.cluster = slurm_conf.cluster_name,
 	};
 	if (step->cwd)
 		stepside_set_owner(side.stepside, &side.owner);

@@ -83,6 +83,7 @@ bool check_slurm_user_writes(struct check *c, const char *what, const char *dir,
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */
 /* check_gpus.c: each MIG instance of gres.conf. KNOWN: sizes from NVML, or NULL. */
 void check_gpus(struct check *c, const struct gpu_slices *known);
+void check_push(struct check *c);  /* check_push.c: profiles for a Pyroscope server */
 void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
 void check_events(struct check *c); /* check_events.c: the events of PerfDefault */
 void check_factors(struct check *c); /* check_factors.c: emission factors, their series, and the contract's

@@ -322,6 +322,7 @@ void check_node(struct check *c)
 	check_remote(c);
 	check_users_dir(c, "TraceDir", c->settings.trace_dir, "--ceems-trace", "traces");
 	check_profiles(c);
+	check_push(c);
 	check_filesystems(c);
 	check_bpf(c);
 }

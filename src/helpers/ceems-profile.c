@@ -8,6 +8,8 @@
  *   contain names and mappings of all processes on the CPUs. It drops records outside the step,
  *   replaces kernel addresses by numbers of functions, and passes on the rest. It opens only files
  *   of the kernel, in /proc and /sys.
+ * - With ProfilePushUrl there is a third process, the keeper, which stays root. The writer hands it parts of the profile, as
+ *   bytes that it does not look into, and it adds them to the node's queue (profile_push.h).
  * - The writer becomes the user before the first message. It reads the user's files and writes the
  *   profile. So a folder that hangs, or a file that is made to confuse a parser, harms only that
  *   user. Besides its end of the socket it has only /dev/null, stdout and stderr, and the user's
@@ -27,6 +29,7 @@
 
 #include "src/helpers/as_user.h"
 #include "src/helpers/kallsyms.h"
+#include "src/helpers/profile_push.h"
 #include "src/helpers/profile_tasks.h"
 #include "src/helpers/profile_writer.h"
 #include "src/libcore/profile_request.h"
@@ -212,7 +215,7 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 
 /* --- the half that writes ------------------------------------------------------------------- */
 
-static int run_writer(const struct profile_request *request, char **argv, int fd)
+static int run_writer(const struct profile_request *request, char **argv, int fd, int push_fd)
 {
 	struct profile_writer_setup setup = {
 		.dir = argv[3],
@@ -222,6 +225,7 @@ static int run_writer(const struct profile_request *request, char **argv, int fd
 		.node = argv[12],
 		.hz = request->hz,
 		.stacks = profile_request_stacks_name(request->stacks),
+		.push_fd = push_fd,
 	};
 	struct errmsg err = { 0 };
 	struct wire *wire = NULL;
@@ -242,9 +246,52 @@ static int run_writer(const struct profile_request *request, char **argv, int fd
 	return rc < 0;
 }
 
+/* --- the process that adds parts to the queue ------------------------------------------------ */
+
+/* Starts it. *RET_FD is the writer's end of its socket. Returns 0 without a process if nothing is pushed; or -errno. */
+static pid_t start_keeper(char **argv, int *ret_fd)
+{
+	const struct timeval limit = { .tv_sec = 2 }; /* then the disk of the queue hangs, and pushing ends */
+	struct profile_push_setup setup = {
+		.dir = argv[13],
+		.job_id = argv[15],
+		.cluster = argv[16],
+		.node = argv[12],
+		.step = argv[11],
+		.uid = (uid_t)strtoul(argv[1], NULL, 10),
+	};
+	struct errmsg err = { 0 };
+	int end[2];
+	pid_t pid;
+
+	if (!*setup.dir)
+		return 0;
+	if (parse_u64(argv[14], &setup.max) < 0)
+		return -EINVAL;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) < 0)
+		return -errno;
+	(void)setsockopt(end[1], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	pid = fork();
+	if (pid == 0) {
+		(void)close(end[1]);
+		(void)close(STDIN_FILENO); /* slurmstepd's socket */
+		if (profile_push_keep(&setup, end[0], &err) < 0)
+			helper_say("note - it is pushed only in part: %s", *err.text ? err.text : "the queue cannot be used");
+		(void)fflush(stdout);
+		_exit(0);
+	}
+	(void)close(end[0]);
+	if (pid < 0) {
+		(void)close(end[1]);
+		return -errno;
+	}
+	*ret_fd = end[1];
+	return pid;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 
-static pid_t start_writer(const struct profile_request *request, char **argv, int *ret_fd)
+static pid_t start_writer(const struct profile_request *request, char **argv, int push_fd, int *ret_fd)
 {
 	const int size = SOCKET_BYTES;
 	int end[2], null;
@@ -259,7 +306,7 @@ static pid_t start_writer(const struct profile_request *request, char **argv, in
 		null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (null >= 0)
 			(void)dup2(null, STDIN_FILENO); /* stdin was slurmstepd's socket */
-		_exit(run_writer(request, argv, end[1]));
+		_exit(run_writer(request, argv, end[1], push_fd));
 	}
 	(void)close(end[1]);
 	if (pid < 0) {
@@ -275,21 +322,24 @@ int main(int argc, char **argv)
 	struct profile_request request = { 0 };
 	struct sampler s = { .rc = 0 };
 	struct errmsg err = { 0 };
-	int fd = -1, status = 0, rc;
+	int fd = -1, push_fd = -1, status = 0, rc;
+	pid_t writer, keeper;
 	char words[32];
-	pid_t writer;
 
-	if (argc != 13 || (size_t)snprintf(words, sizeof(words), "%s,%s", argv[6], argv[7]) >= sizeof(words) ||
+	if (argc != 17 || (size_t)snprintf(words, sizeof(words), "%s,%s", argv[6], argv[7]) >= sizeof(words) ||
 	    profile_request_parse(words, &request, &err) < 0) {
 		(void)fputs("usage: ceems-profile UID GID[,GID]... DIR NAME BYTES HZ STACKS CGROUP PID[:RANK],... JOB STEP "
-			    "NODE\n",
+			    "NODE QUEUE QUEUE_BYTES JOB_ID CLUSTER\n",
 			    stderr);
 		return 2;
 	}
 	helper_serve(/* is_nice= */ false);
 	(void)setpgid(0, 0);
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
-	writer = start_writer(&request, argv, &fd);
+	keeper = start_keeper(argv, &push_fd);
+	writer = start_writer(&request, argv, push_fd, &fd);
+	if (push_fd >= 0)
+		(void)close(push_fd); /* the writer has the only copy, so the keeper ends with it */
 	rc = writer < 0 ? errmsg_errno(&err, (int)writer, "cannot fork") : wire_open(fd, &s.wire);
 	if (rc == 0)
 		rc = run_sampler(&s, &request, argv, &err);
@@ -301,5 +351,7 @@ int main(int argc, char **argv)
 		(void)close(fd);
 	if (writer > 0)
 		(void)waitpid(writer, &status, 0);
+	if (keeper > 0)
+		(void)waitpid(keeper, NULL, 0);
 	return rc < 0 || s.rc < 0 || status != 0;
 }

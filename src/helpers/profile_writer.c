@@ -11,6 +11,7 @@
 #include "src/helpers/profile_jit.h"
 #include "src/helpers/profile_maps.h"
 #include "src/helpers/profile_names.h"
+#include "src/helpers/profile_push.h"
 #include "src/helpers/profile_unwind.h"
 #include "src/libprofile/profile_pprof.h"
 #include "src/libutil/clock.h"
@@ -49,6 +50,8 @@ struct profile_writer {
 	bool has_no_pids;
 	char path[1024], temporary[1032]; /* PATH is empty before the first write */
 	uint64_t due_ns; /* time of the next write */
+	struct profile_push push;
+	int push_rc; /* the error that ended pushing, or 0 */
 };
 
 /* --- samples ------------------------------------------------------------------------------ */
@@ -237,8 +240,6 @@ static int make_copy(const struct profile_writer *w, struct profile **ret)
 		return rc;
 	rc = profile_merge(p, w->profile);
 	if (rc == 0)
-		rc = profile_set_period(p, "cpu", "nanoseconds", (int64_t)(NSEC_PER_SEC / w->setup->hz));
-	if (rc == 0)
 		rc = add_comments(w, p);
 	if (rc < 0) {
 		profile_destroy(p);
@@ -305,6 +306,16 @@ static int write_file(struct profile_writer *w, struct errmsg *err)
 	return rc;
 }
 
+/* Hands over the next part for ProfilePushUrl. A failure ends pushing, but not the file. */
+static void push_part(struct profile_writer *w)
+{
+	if (w->push.fd < 0)
+		return;
+	w->push_rc = profile_push_part(&w->push, w->profile, (uint64_t)(w->profile->time_ns + w->profile->duration_ns));
+	if (w->push_rc < 0)
+		w->push.fd = -1;
+}
+
 /* --- messages ----------------------------------------------------------------------------- */
 
 static int take_message(struct profile_writer *w, const struct wire_message *m)
@@ -314,6 +325,8 @@ static int take_message(struct profile_writer *w, const struct wire_message *m)
 		w->begin_ns = m->record.mono_ns;
 		w->profile->time_ns = (int64_t)m->wall_ns;
 		w->due_ns = clock_mono_ns() + WRITE_FIRST_NS;
+		w->push.from_ns = m->wall_ns;
+		w->push.due_ns = clock_mono_ns() + PROFILE_PUSH_EVERY_NS;
 		return 0;
 	case WIRE_SYMBOL:
 		return learn_symbol(w, &m->record);
@@ -332,12 +345,18 @@ static int take_message(struct profile_writer *w, const struct wire_message *m)
 static int writer_next(struct profile_writer *w, struct wire *wire, struct errmsg *err)
 {
 	const uint64_t now_ns = clock_mono_ns();
+	uint64_t due_ns = w->due_ns;
 	struct wire_message m;
 	int rc;
 
 	if (w->begin_ns && now_ns >= w->due_ns)
 		return write_file(w, err);
-	rc = wire_receive(wire, !w->begin_ns ? -1 : (int)((w->due_ns - now_ns) / NSEC_PER_MSEC) + 1, &m);
+	if (w->begin_ns && w->push.fd >= 0) {
+		if (now_ns >= w->push.due_ns)
+			push_part(w);
+		due_ns = w->push.due_ns < due_ns ? w->push.due_ns : due_ns;
+	}
+	rc = wire_receive(wire, !w->begin_ns ? -1 : (int)((due_ns - now_ns) / NSEC_PER_MSEC) + 1, &m);
 	if (rc < 0)
 		return -ENODATA;
 	if (rc == 0)
@@ -353,9 +372,11 @@ static int writer_next(struct profile_writer *w, struct wire *wire, struct errms
 int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wire, struct errmsg *err)
 {
 	static const struct profile_type types[] = { { "samples", "count" }, { "cpu", "nanoseconds" } };
-	struct profile_writer w = { .setup = setup, .kernel = PROFILE_NONE };
+	struct profile_writer w = { .setup = setup, .kernel = PROFILE_NONE, .push.fd = setup->push_fd };
 	int rc = profile_create(types, ARRAY_SIZE(types), &w.profile);
 
+	if (rc == 0)
+		rc = profile_set_period(w.profile, "cpu", "nanoseconds", (int64_t)(NSEC_PER_SEC / setup->hz));
 	if (rc == 0)
 		rc = profile_maps_create(w.profile, &w.maps);
 	if (rc == 0)
@@ -370,6 +391,11 @@ int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wi
 		rc = writer_next(&w, wire, err);
 	if (rc == -ENODATA)
 		rc = w.begin_ns ? write_file(&w, err) : 0;
+	if (w.begin_ns)
+		push_part(&w);
+	if (rc == 0 && w.push_rc < 0)
+		helper_say("note - it is pushed only in part: %s", strerror(-w.push_rc));
+	profile_push_fini(&w.push);
 	profile_jit_destroy(w.jit);
 	profile_unwind_destroy(w.unwind);
 	profile_names_destroy(w.names);

@@ -18,6 +18,7 @@ struct profile_writer_setup {
 	uint64_t size_max; /* bytes of the file; 0: no limit */
 	uint32_t hz;
 	const char *stacks; /* "user", "kernel", "both" */
+	int push_fd; /* socket for profile_push_part(), borrowed; below 0: nothing is pushed */
 };
 
 /*

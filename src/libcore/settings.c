@@ -325,6 +325,16 @@ const struct kvconf_key settings_keys[] = {
 	    "Folder of profiles; empty: the working folder of the job; none: profiles are off."),
 	KEY("ProfileMaxRate", parse_profile_rate, profile_max_hz, "999",
 	    "Highest rate of --ceems-profile in samples per second, 1 to 999; a higher one becomes this."),
+	KEY("ProfilePushUrl", parse_url, profile_push_url, "",
+	    "Address of a Pyroscope server that gets profiles, too; empty: none."),
+	KEY("ProfilePushHeaders", parse_path, profile_push_headers, "",
+	    "File with headers of every request to it, mode 0600; empty: none."),
+	KEY("ProfilePushCaFile", parse_path, profile_push_ca_file, "",
+	    "Certificates to trust for it, in PEM; empty: the system's."),
+	KEY("ProfilePushDir", parse_path, profile_push_dir, "/var/spool/ceems-push",
+	    "Folder where profiles wait for the Pyroscope server; on a local disk."),
+	KEY("ProfilePushMaxSize", kvconf_size, profile_push_max_bytes, "256M",
+	    "Most bytes that wait there; when it is full, new profiles are not sent."),
 	KEY("BpfDir", parse_path, bpf_dir, "/sys/fs/bpf/ceems",
 	    "Folder of the pinned BPF programs; empty: BPF is not used."),
 	KEY("HelperDir", parse_path, helper_dir, "",
@@ -465,6 +475,8 @@ int settings_for_node(struct settings *s, const char *node, struct errmsg *err)
 		rc = expand_node(s->textfile_dir, sizeof(s->textfile_dir), node, err);
 	if (rc == 0)
 		rc = expand_node(s->sys_root, sizeof(s->sys_root), node, err);
+	if (rc == 0)
+		rc = expand_node(s->profile_push_dir, sizeof(s->profile_push_dir), node, err);
 	return rc;
 }
 

@@ -69,6 +69,11 @@ struct settings {
 	char trace_dir[SETTINGS_PATH_MAX];
 	char profile_dir[SETTINGS_PATH_MAX]; /* folder of profiles, like trace_dir */
 	uint64_t profile_max_hz;
+	char profile_push_url[512]; /* empty: profiles are not pushed */
+	char profile_push_headers[SETTINGS_PATH_MAX]; /* empty: none */
+	char profile_push_ca_file[SETTINGS_PATH_MAX]; /* empty: the system's */
+	char profile_push_dir[SETTINGS_PATH_MAX];
+	uint64_t profile_push_max_bytes;
 	char bpf_dir[SETTINGS_PATH_MAX]; /* folder of the pinned BPF programs; empty: no BPF */
 	/* folder of helper programs; empty: the installed one */
 	char helper_dir[SETTINGS_PATH_MAX];

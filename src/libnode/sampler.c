@@ -20,6 +20,7 @@
 #include "src/libnode/nodecpu.h"
 #include "src/libnode/nodeprobes.h"
 #include "src/libnode/parts.h"
+#include "src/libnode/profilepush.h"
 #include "src/libnode/readers.h"
 #include "src/libnode/sources.h"
 #include "src/libnode/textfile.h"
@@ -60,6 +61,7 @@ struct sampler {
 	struct gpu_slices slices; /* the last value of ledger_set_slices() */
 	bool has_slices;	  /* ledger_set_slices() was called */
 	struct textfile_feed *textfile; /* NULL: ceems.prom is not written */
+	struct profilepush *push; /* NULL: profiles are not pushed */
 	struct live live;
 	size_t nlines;			/* number of steps in the last tick */
 	uint64_t live_ns;		/* when running steps were last read and the textfile written */
@@ -517,6 +519,14 @@ static void write_textfile(struct sampler *s, bool is_last)
 				"textfile: %s; ceems.prom is not updated", err.text);
 }
 
+static void open_push(struct sampler *s)
+{
+	struct errmsg err = { 0 };
+
+	if (*s->settings.profile_push_url && profilepush_open(&s->settings, &s->push, &err) < 0)
+		logger_error("profile push: %s; profiles stay in ProfilePushDir", err.text);
+}
+
 /* Writes the values of running steps to the ledger, for slurmstepds, and ceems.prom. */
 static void show_steps(struct sampler *s, uint64_t now_ns, bool is_last)
 {
@@ -587,11 +597,14 @@ static void *sampler_run(void *arg)
 	/* load the BPF programs in this thread: Slurm waits for the thread that starts this one */
 	nodeprobes_start(&s->settings, sources_env(&s->settings).helper_dir, &s->probes);
 	open_textfile(s);
+	open_push(s);
 	for (;;) {
 		last_ns = clock_mono_ns();
 		(void)sampler_tick(s);
 		if (s->textfile)
 			textfile_feed_poll(s->textfile);
+		if (s->push)
+			profilepush_poll(s->push);
 		if (is_last || last_ns + show_slack_ns(s) >= next_show(s))
 			show_steps(s, last_ns, is_last);
 		if (is_last)
@@ -605,6 +618,7 @@ static void *sampler_run(void *arg)
 			space_out(last_ns);
 		is_last = atomic_load(&s->stop); /* then make a last tick, and write to ceems.prom that slurmd ends */
 	}
+	profilepush_close(s->push);
 	textfile_feed_close(s->textfile);
 	nodeprobes_stop(s->probes);
 	return NULL;

@@ -155,7 +155,7 @@ static bool hear_program(struct stepfile *f)
 /* Logs the end of the file in one line. A program that was killed, by the user or by its alarm, has written nothing. */
 static void tell_end(struct stepfile *f)
 {
-	static const char error[] = "error - ";
+	static const char error[] = "error - ", note[] = "note - ";
 	struct errmsg why = { 0 };
 	const char *words = f->words;
 
@@ -163,7 +163,9 @@ static void tell_end(struct stepfile *f)
 	if (!strncmp(words, error, sizeof(error) - 1))
 		words += sizeof(error) - 1;
 	(void)errmsg_set(&why, 0, "%s", words); /* masks what the user named */
-	if (*words)
+	if (!strncmp(words, note, sizeof(note) - 1)) /* the file is complete */
+		logger_info("%s: %s", f->what, why.text + sizeof(note) - 1);
+	else if (*words)
 		logger_info("%s: %s; %s", f->what, why.text, f->end);
 	else
 		logger_info("%s: ceems-%s was killed, or its folder did not answer; %s", f->what, f->what, f->end);

@@ -34,6 +34,7 @@ struct stepfile_owner {
 	size_t ngids;
 	const char *dir;
 	const char *job;      /* name of the job, from stepfile_job_name() */
+	const char *cluster;  /* ClusterName; NULL: not known */
 	const uint32_t *rank; /* of the step's tasks on this node, in the order of stepside_attach(); NULL: not known */
 };
 

@@ -9,8 +9,11 @@
 
 #include "src/libutil/clock.h"
 
-/* Arguments: those of STEPFILE_ARGS, HZ, STACKS, CGROUP, TASKS, and for comments in the file JOB, STEP and NODE. */
-#define NARGS (STEPFILE_ARGS + 7)
+/*
+ * Arguments: those of STEPFILE_ARGS, HZ, STACKS, CGROUP, TASKS, for comments in the file JOB, STEP and NODE, and for
+ * ProfilePushUrl QUEUE (empty: it is not set), QUEUE_BYTES, JOB_ID and CLUSTER.
+ */
+#define NARGS (STEPFILE_ARGS + 11)
 
 struct stepprofile {
 	struct stepfile file;
@@ -76,6 +79,10 @@ static int make_arguments(const struct stepprofile_setup *setup, const struct le
 	arg[10] = strdup(setup->owner->job);
 	arg[11] = strdup(ledger_step_name(slot->id.step_id, step, sizeof(step)));
 	arg[12] = strdup(ledger_node(setup->ledger));
+	arg[13] = strdup(*setup->settings->profile_push_url ? setup->settings->profile_push_dir : "");
+	arg[14] = format("%" PRIu64, setup->settings->profile_push_max_bytes);
+	arg[15] = format("%" PRIu32, slot->id.job_id);
+	arg[16] = strdup(setup->owner->cluster ? setup->owner->cluster : "");
 	for (i = STEPFILE_ARGS; i < NARGS; i++)
 		if (!arg[i])
 			return -ENOMEM;

@@ -141,6 +141,13 @@ int profile_add_sample(struct profile *p, const struct profile_sample *s);
  */
 int profile_merge(struct profile *into, const struct profile *from);
 
+/*
+ * Adds to INTO, which has the same types, what the samples of FROM have more than SEEN says: the values of FROM's first
+ * NSEEN samples, one after the other, as they were at an earlier time. Labels and comments are left out. Returns 0 or
+ * -errno. After an error INTO must be destroyed.
+ */
+int profile_merge_since(struct profile *into, const struct profile *from, const int64_t *seen, size_t nseen);
+
 /* Returns the label KEY of S, or NULL. */
 const struct profile_label *profile_label(const struct profile_sample *s, const char *key);
 /* Returns the index of TEXT in P's texts; TEXT must be one of them. */

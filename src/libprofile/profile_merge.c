@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_merge.c - adds one profile to another: profile_merge().
+ * profile_merge.c - adds one profile to another, or what it has gained since a time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,4 +103,69 @@ int profile_merge(struct profile *into, const struct profile *from)
 	if (!into->period_type.type && from->period_type.type)
 		return profile_set_period(into, from->period_type.type, from->period_type.unit, from->period);
 	return 0;
+}
+
+/* --- since a time ------------------------------------------------------------------------------ */
+
+/* Adds location N of FROM with its mapping and functions, each unless it was added before. */
+static int merge_used_location(struct profile *into, const struct profile *from, const struct merge_places *at, uint32_t n)
+{
+	const struct profile_location *l = &from->location[n];
+	uint32_t f;
+	size_t i;
+	int rc = 0;
+
+	if (at->location[n] != PROFILE_NONE)
+		return 0;
+	if (l->mapping != PROFILE_NONE && at->mapping[l->mapping] == PROFILE_NONE)
+		rc = profile_add_mapping(into, &from->mapping[l->mapping], &at->mapping[l->mapping]);
+	for (i = 0; rc == 0 && i < l->nlines; i++) {
+		f = l->line[i].function;
+		if (at->function[f] == PROFILE_NONE)
+			rc = profile_add_function(into, &from->function[f], &at->function[f]);
+	}
+	return rc < 0 ? rc : merge_location(into, from, at, n);
+}
+
+/* SEEN are the values of S at the earlier time; NULL: S is new. */
+static int merge_sample_since(struct profile *into, const struct profile *from, const struct merge_places *at,
+			      const struct profile_sample *s, const int64_t *seen)
+{
+	int64_t more[PROFILE_TYPES_MAX];
+	struct profile_sample part = { .location = s->location, .depth = s->depth, .value = more };
+	bool has_more = false;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < into->ntypes; i++) {
+		more[i] = s->value[i] - (seen ? seen[i] : 0);
+		has_more |= more[i] > 0;
+	}
+	if (!has_more)
+		return 0;
+	for (i = 0; rc == 0 && i < s->depth; i++)
+		rc = merge_used_location(into, from, at, s->location[i]);
+	return rc < 0 ? rc : merge_sample(into, at, &part);
+}
+
+int profile_merge_since(struct profile *into, const struct profile *from, const int64_t *seen, size_t nseen)
+{
+	_cleanup_free_ uint32_t *mapping = calloc(from->nmappings + 1, sizeof(*mapping));
+	_cleanup_free_ uint32_t *function = calloc(from->nfunctions + 1, sizeof(*function));
+	_cleanup_free_ uint32_t *location = calloc(from->nlocations + 1, sizeof(*location));
+	struct merge_places at = { .mapping = mapping, .function = function, .location = location };
+	size_t i;
+	int rc = 0;
+
+	if (!mapping || !function || !location)
+		return -ENOMEM;
+	/* all bytes of PROFILE_NONE are equal */
+	memset(mapping, 0xff, from->nmappings * sizeof(*mapping));
+	memset(function, 0xff, from->nfunctions * sizeof(*function));
+	memset(location, 0xff, from->nlocations * sizeof(*location));
+	for (i = 0; i < into->ntypes; i++)
+		at.type[i] = (int)i;
+	for (i = 0; rc == 0 && i < from->nsamples; i++)
+		rc = merge_sample_since(into, from, &at, &from->sample[i], i < nseen ? seen + i * from->ntypes : NULL);
+	return rc;
 }

@@ -14,13 +14,15 @@
  *	look N SINCE STAMP	(ceems-series) send the series, unless the file still has STAMP
  *	file N LENGTH		(ceems-textfile) write the LENGTH bytes that follow to the file
  *	try N			(ceems-textfile) test whether the file can be written
+ *	push N			(ceems-push) send what is in the queue of profiles
  * and reads
  *	done N			question N is answered
  *	error WHO TEXT		meter WHO could not be read this time; WHO "-": nothing could
  *	never TEXT		this machine has no such hardware; the helper ends
  *	refused TEXT		the hardware exists but cannot be used; the helper ends
  *	ready			all meters are declared
- *	written N		(ceems-textfile) the file of question N is written, or is writable
+ *	written N		(ceems-textfile) the file of question N is written, or is writable;
+ *				(ceems-push) the server takes profiles
  *	about TEXT		one line for people: what the helper reads
  *	note TEXT		one line for the log and `ceems check`, once
  *	lag MS			a reported value may be up to MS milliseconds old

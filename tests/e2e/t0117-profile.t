@@ -54,6 +54,10 @@ filters() {
 	inside bpftool prog show 2>/dev/null | grep -c 'name ceems_profile'
 }
 
+slurmd_says_n() {
+	[ "$(slurmd_says "$2")" -ge "$1" ]
+}
+
 # said LOG COUNT TEXT
 says() {
 	[ "$(grep -h 'ceems: profile: ' "$LOG_DIR/slurmd.n1.log" | grep -c -F -- "$2")" = "$1" ]
@@ -175,6 +179,42 @@ inside scancel "$job"
 wait_booked "$job"
 is "$(of "$(file_of "$job" 0)" 'total > 0')" True "a job that is cancelled has its profile"
 
+# --- a Pyroscope server -------------------------------------------------------------------------------
+
+# waits_in_queue N: so many parts of profiles
+waits_in_queue() {
+	[ "$(find "$DIR/push" -name '*.part' 2>/dev/null | wc -l)" = "$1" ]
+}
+if [ -x "$E2E_BUILDDIR/src/helpers/ceems-push" ]; then
+	pyro=$e2e_work/pyro
+	mkdir "$pyro"
+	echo 503 >"$pyro/status"
+	inside /usr/bin/python3 "$here/pyroscope.py" "$pyro" >"$LOG_DIR/pyroscope.out" 2>&1 &
+	wait_for 30 test -s "$pyro/port" || bail "the server: $(cat "$LOG_DIR/pyroscope.out")"
+	conf "ProfilePushUrl=http://127.0.0.1:$(cat "$pyro/port")" "ProfilePushDir=$DIR/push"
+	passes "slurmd with ProfilePushUrl" restart_slurmd
+	run "$e2e_work/two 1 75" --ceems-profile=499
+	ok $? "a step runs while the server is away"
+	wait_for 10 waits_in_queue 1
+	ok $? "its profile waits"
+	is "$(stat -c '%U %a' "$DIR/push") $(find "$DIR/push" -name '*.part' -exec stat -c '%U %a' {} +)" "root 700 root 600" \
+		"where no user can look"
+	wait_for 60 slurmd_says_n 1 "profile push: http://127.0.0.1:$(cat "$pyro/port"): HTTP 503; profiles wait in $DIR/push"
+	ok $? "slurmd says why"
+	echo 200 >"$pyro/status"
+	wait_for 60 waits_in_queue 0
+	ok $? "when it is back, it gets the profile"
+	read -r service labels from until <"$pyro/log"
+	is "$service $labels" "$job cluster=$(inside scontrol show config | sed -n 's/^ClusterName *= //p'),node=n1,step=0,user=user1}" \
+		"the job is the service, with cluster, node, step and user"
+	is "$((until - from >= 0 && until - from < 30 && $(date +%s) - until < 300))" 1 "with its time"
+	part=$(awk 'END { print $2 }' "$e2e_work/run.out")
+	is "$(of "$pyro/1.pb.gz" "is_part(share('$e2e_work/two', 'heavy', 'light'), $part)")" True \
+		"and its samples: $(of "$pyro/1.pb.gz" "share('$e2e_work/two', 'heavy', 'light')") of $part"
+	is "$(of "$pyro/1.pb.gz" 'total')" "$(of "$(file_of "$job" 0)" 'total')" "as many as the file has"
+	is "$(wc -l <"$pyro/log")" 1 "once"
+fi
+
 # --- the site -----------------------------------------------------------------------------------------
 
 conf "ProfileMaxRate=50"
@@ -195,5 +235,5 @@ wait_for 10 no_program
 ok $? "no program is left"
 is "$(filters)" 0 "and nothing in the kernel"
 is "$(find "$DIR" -name '*.pb.gz.tmp')" "" "no temporary file"
-is "$(complaints | grep -vE 'ceems: (--ceems-)?profile: ')" "" "nothing else was said"
+is "$(complaints | grep -vE 'ceems: ((--ceems-)?profile: |profile push: .* HTTP 503; |profile push: profiles are sent again)')" "" "nothing else was said"
 done_testing
