@@ -3,9 +3,6 @@
 
 #include "jobcomp/ctld_visit.h"
 
-/* Weak, because `sacct -c` also loads the plugin and lacks this variable of slurmctld: dlopen() would fail. */
-#pragma weak slurmctld_config
-
 bool ctld_visit_jobs(void)
 {
 	server_thread_incr();

@@ -4,9 +4,6 @@
 #include "jobcomp/ctld_visit.h"
 #include "jobcomp/resizes.h"
 
-/* Weak, because `sacct -c` also loads the plugin and lacks this variable of slurmctld: dlopen() would fail. */
-#pragma weak job_list
-
 #define SLOTS 4096 /* searched from the first to the last, but only when a job is resized */
 
 static struct {

@@ -34,6 +34,15 @@
 
 #pragma GCC diagnostic pop
 
+/* Weak, because `sacct -c` also loads the plugin and lacks these of slurmctld: dlopen() would fail. */
+#pragma weak find_job_record
+#pragma weak job_list
+#pragma weak lock_slurmctld
+#pragma weak server_thread_decr
+#pragma weak server_thread_incr
+#pragma weak slurmctld_config
+#pragma weak unlock_slurmctld
+
 /* src/libutil/util.h defines the same. */
 #undef ARRAY_SIZE
 
