@@ -4,9 +4,9 @@
 # in the tarball, the log lines that one explains are in the code, and none tells how the code was before.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
-documents=$(find README.md CONTRIBUTING.md doc contrib -name '*.md' | sort)
+documents=$(find README.md CONTRIBUTING.md SECURITY.md doc contrib -name '*.md' | sort)
 # What we wrote, without tests: the words of test data are not English.
-texts=$(find README.md CONTRIBUTING.md NEWS doc src bpf spank jobcomp recorder acct_gather sql contrib -type f \
+texts=$(find README.md CONTRIBUTING.md SECURITY.md NEWS doc src bpf spank jobcomp recorder acct_gather sql contrib -type f \
 	! -name '*.csv' ! -name Makefile ! -name Makefile.in ! -path '*/.*' | sort)
 
 # anchors FILE: of each heading the name that a link gives it, as GitHub and GitLab make them
@@ -40,7 +40,7 @@ done
 
 missing=
 for file in $(grep -ohE '\<(src|recorder|jobcomp|acct_gather|spank|bpf|sql|m4|contrib|tests)/[A-Za-z0-9_./-]+\.[a-z0-9]+' \
-	README.md CONTRIBUTING.md doc/*.md | grep -vE 'NAME|^tests/arch/metrics.md' | sort -u); do
+	README.md CONTRIBUTING.md SECURITY.md doc/*.md | grep -vE 'NAME|^tests/arch/metrics.md' | sort -u); do
 	[ -e "$file" ] || missing="$missing $file"
 done
 is "$missing" "" "files that documents name are there"
@@ -78,7 +78,7 @@ ok $? "README.md has at most 150 lines, $lines now"
 
 # An older state of the code is in git; texts tell of the present one.
 is "$(grep -nEiw 'previously|formerly|used to be|(this|old|last) tree|tree [0-9a-f]{7}|until now|in the past|(was|were) tried' \
-	README.md CONTRIBUTING.md NEWS doc/*.md doc/*.in)" "" "no document tells how the code was before"
+	README.md CONTRIBUTING.md SECURITY.md NEWS doc/*.md doc/*.in)" "" "no document tells how the code was before"
 # shellcheck disable=SC2046 # several files
 is "$(grep -nEiw 'previously|formerly|used to be|in the past|(was|were) renamed (to|from)|old (code|tree)' \
 	$(find src bpf spank jobcomp recorder acct_gather sql -name '*.[ch]' -o -name '*.[1-8].in' -o -name '*.sql.in'))" "" \
