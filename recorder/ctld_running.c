@@ -19,8 +19,10 @@ struct ctld_running *ctld_running_create(bool all_users, uint32_t uid)
 {
 	struct ctld_running *c = calloc(1, sizeof(*c));
 
-	if (c)
-		*c = (struct ctld_running){ .all_users = all_users, .uid = uid };
+	if (!c)
+		return NULL;
+	slurm_init(NULL); /* as in slurmdb_rows_create(), without slurm_fini() */
+	*c = (struct ctld_running){ .all_users = all_users, .uid = uid };
 	return c;
 }
 

@@ -15,7 +15,8 @@ struct ctld_running;
 
 /*
  * Creates a client for the jobs of user UID, or of all users whose jobs slurmctld shows
- * (PrivateData). NULL: out of memory.
+ * (PrivateData). NULL: out of memory. Calls slurm_init(), which ends the process if there is no
+ * slurm.conf.
  */
 struct ctld_running *ctld_running_create(bool all_users, uint32_t uid);
 void ctld_running_destroy(struct ctld_running *c);
