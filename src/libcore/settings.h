@@ -24,7 +24,7 @@
 #define EMISSION_MAX_MG_PER_KWH UINT64_C(5000000)
 
 /*
- * A plain struct of 14 KB; slurmstepd makes no copies, because it pays for each page it touches.
+ * A plain struct of 15 KB; slurmstepd makes no copies, because it pays for each page it touches.
  * Paths are shorter than PATH_MAX. Every member has a default in the table. An empty text means
  * "not set".
  */

@@ -22,6 +22,7 @@ while IFS='|' read -r text want; do
 done <<'END'
 PUE=0.5|2: PUE: '0.5' is not within 1 and 5
 Nonsense=1|2: Nonsense: unknown key
+ForbidOptions=account:guests:bpf|2: ForbidOptions: 'bpf' is not hw, sw, io, net, sched, events, perf, profile, trace or all
 SampleIntervall=1s|2: SampleIntervall: unknown key; did you mean SampleInterval?
 Country=FR\nCountry=DE|3: Country: already set in line 2
 SampleInterval=soon|2: SampleInterval: 'soon' is not a duration
