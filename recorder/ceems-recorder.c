@@ -21,6 +21,7 @@
 #include "recorder/recorder.h"
 #include "recorder/slurmdb_worker.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/nocore.h"
 
 static bool in_foreground;
 static bool is_verbose;
@@ -167,6 +168,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
+	nocore_set(); /* it will know passwords of sinks */
 	/* RecordFile may be read by its group; folders and the store have modes of their own */
 	(void)umask(027);
 	if (user && become(user, &err) < 0)

@@ -6,21 +6,19 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "src/factors/validate.h"
 #include "src/factors/merge.h"
 #include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/nocore.h"
 #include "src/libutil/trust.h"
 
 void update_hide_process(void)
 {
-	const struct rlimit none = { 0, 0 };
-
 	(void)unsetenv("SSLKEYLOGFILE"); /* libcurl would write the connections' keys there */
 	(void)prctl(PR_SET_DUMPABLE, 0);
-	(void)setrlimit(RLIMIT_CORE, &none);
+	nocore_set();
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
+#include "src/libutil/nocore.h"
 #include "src/libutil/parse.h"
 
 /* No single node draws more: COUNTER_PLATFORM_MAX_W. */
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
 		(void)fputs("usage: ceems-redfish [--interval-ms N] [--sys-root DIR] FILE\n", stderr);
 		return 2;
 	}
+	nocore_set();
 	helper_serve(/* is_nice= */ true);
 	(void)signal(SIGPIPE, SIG_IGN); /* libcurl and OpenSSL may raise it */
 	if (fileio_read_line(sys_root, "/sys/class/dmi/id/product_uuid", uuid, sizeof(uuid)) < 0)
