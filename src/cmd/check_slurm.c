@@ -275,19 +275,47 @@ static bool is_tres_of_slurm(const char *name)
 	return false;
 }
 
-/* Checks the list of TRES. slurmctld does not start if it has an unknown name, such as the "..." of an example. */
-static void check_tres_names(struct check *c, const char *key, const char *listed)
+/* Adds NAME to the list at the end of BUF. False: there is no room. */
+static bool append_tres(char buf[LINE_MAX], const char *name)
 {
-	char hint[128];
-	char name[64];
+	size_t used = strlen(buf);
+	int n = snprintf(buf + used, LINE_MAX - used, "%s%s", buf[used - 1] == '=' ? "" : ",", name);
 
-	while (listed && settings_next_item(&listed, name, sizeof(name))) {
+	return n > 0 && (size_t)n < LINE_MAX - used;
+}
+
+/*
+ * Writes a line that sets KEY to the names of LISTED that Slurm knows and to the TRES of the set basic. Returns
+ * another hint if the line is too long.
+ */
+static const char *tres_line(const char *key, const char *listed, char buf[LINE_MAX])
+{
+	const char *rest = listed;
+	bool is_whole = true;
+	char name[256];
+	unsigned int m;
+
+	(void)snprintf(buf, LINE_MAX, "%s=", key);
+	while (rest && settings_next_item(&rest, name, sizeof(name)))
 		if (is_tres_of_slurm(name))
-			continue;
-		(void)snprintf(hint, sizeof(hint), "take %s out of %s", name, key);
-		check_error(c, "slurm.conf", hint, "%s%s has '%s', which Slurm does not know: slurmctld does not start",
-			    at(c, key), key, name);
-	}
+			is_whole &= append_tres(buf, name);
+	metric_foreach(m)
+		if (strchr(metric_table[m].tres, '/') && metric_table[m].side == SIDE_IN &&
+		    metric_set_of((enum metric)m) == METRIC_SET_BASIC &&
+		    !slurmconf_list_has(listed, metric_table[m].tres))
+			is_whole &= append_tres(buf, metric_table[m].tres);
+	return is_whole ? buf : "add what ceems tres prints to AccountingStorageTRES, and leave what is there";
+}
+
+/* Reports names that Slurm does not know, such as the "..." of an example. slurmctld does not start with one. */
+static void check_tres_names(struct check *c, const char *key, const char *listed, const char *hint)
+{
+	char name[256];
+
+	while (listed && settings_next_item(&listed, name, sizeof(name)))
+		if (!is_tres_of_slurm(name))
+			check_error(c, "slurm.conf", hint, "%s%s has '%s', which Slurm does not know: slurmctld does not start",
+				    at(c, key), key, name);
 }
 
 static void check_tres(struct check *c)
@@ -296,16 +324,18 @@ static void check_tres(struct check *c)
 	const char *listed = slurmconf_get(c->slurm, key);
 	unsigned int missing;
 	enum metric_set set = find_set(listed, &missing);
+	char buf[LINE_MAX];
+	const char *hint = tres_line(key, listed, buf);
 
-	check_tres_names(c, key, listed);
+	check_tres_names(c, key, listed, hint);
 	if (set == METRIC_SET_ALL)
 		check_ok(c, "slurm.conf", "%s has all of ours", key);
 	else if (set < METRIC_SET_N)
 		check_ok(c, "slurm.conf", "%s has the set %s of ours; %u others are not kept (ceems tres)", key,
 			 metric_set_name[set], missing);
 	else
-		check_warn(c, "slurm.conf", "add what ceems tres prints to AccountingStorageTRES, and leave what is there",
-			   "%s%u of our TRES are not in %s and so not kept", at(c, key), missing, key);
+		check_warn(c, "slurm.conf", hint, "%s%u of our TRES are not in %s and so not kept (ceems tres has all)", at(c, key),
+			   missing, key);
 }
 
 /*

@@ -140,7 +140,7 @@ tres "gres/gpu,$("$ceems" tres --set basic | sed -n 's/^AccountingStorageTRES=//
 has "$out" "ok     slurm.conf     AccountingStorageTRES has the set basic of ours; " "a smaller set is the site's choice"
 tres gres/gpu,ic/ceems_co2e
 has "$out" "of our TRES are not in AccountingStorageTRES and so not kept" "less than the smallest set is not"
-has "$out" "-> add what ceems tres prints to AccountingStorageTRES, and leave what is there" "  and what to do drops nothing"
+has "$out" "-> AccountingStorageTRES=gres/gpu,ic/ceems_co2e,ic/ceems_cpu_energy," "  and the line to type keeps what is there"
 tres "$("$ceems" tres | sed -n 's/^AccountingStorageTRES=//p')"
 mkdir "$dir/plugstack.conf.d"
 echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
@@ -419,9 +419,7 @@ is "$(echo "$out" | grep -c '^ok')" "$("$ceems" check -v --node n1 --conf "$dir/
 	"what is well is always told"
 is "$(echo "$out" | tail -n 1 | grep -cE '^[1-9][0-9]* errors, [0-9]+ warnings$')" 1 "the last line has the counts"
 has "$(section slurm.conf)" "PrologFlags=Alloc,Serial,Contain" "to do in slurm.conf: a line keeps what the list has"
-has "$(section slurm.conf)" "add what ceems tres prints to AccountingStorageTRES, and leave what is there" \
-	"  TRES are added"
-is "$(section slurm.conf | grep -c '^AccountingStorageTRES=')" 0 "  and no line would replace them"
+has "$(section slurm.conf)" "AccountingStorageTRES=gres/gpu,billing,ic/ceems_co2e," "  TRES are added, and none is lost"
 has "$(section slurm.conf)" "JobCompType=jobcomp/ceems  # if nobody needs jobcomp/elasticsearch" \
 	"  nor another plugin unasked"
 is "$(section slurm.conf | grep -c '^PluginDir=')" 1 "  one PluginDir, though several plugins are not found"

@@ -81,12 +81,13 @@ good
 slurm_conf PrologFlags PrologFlags=Alloc
 finds "4. PrologFlags without Contain" "$dir/slurm.conf:5: PrologFlags is Alloc" "PrologFlags=Alloc,Contain"
 good
+basic=$("$ceems" tres --set basic | sed -n 's/^AccountingStorageTRES=energy,//p')
 slurm_conf AccountingStorageTRES AccountingStorageTRES=gres/gpu
-finds "5. TRES that are not listed" "$dir/slurm.conf:9: " "add what ceems tres prints to AccountingStorageTRES, and leave what is there"
+finds "5. TRES that are not listed" "$dir/slurm.conf:9: " "AccountingStorageTRES=gres/gpu,$basic"
 good
 slurm_conf AccountingStorageTRES "AccountingStorageTRES=energy,ic/ceems_co2e,..."
 finds "    and the dots of an example among them" "$dir/slurm.conf:9: AccountingStorageTRES has '...', which Slurm does not know" \
-	"take ... out of AccountingStorageTRES"
+	"AccountingStorageTRES=energy,$basic"
 good
 slurm_conf JobAcctGatherType JobAcctGatherType=jobacct_gather/none
 finds "6. JobAcctGatherType none" "$dir/slurm.conf:6: JobAcctGatherType is jobacct_gather/none" \
