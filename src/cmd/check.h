@@ -34,6 +34,7 @@ struct check {
 	char node[256];
 	char host_textfile_dir[SETTINGS_PATH_MAX]; /* TextfileDir as ceems-recorder uses it: %n is this host */
 	struct slurmconf *slurm;  /* NULL: not readable */
+	bool is_slurm_mute; /* PluginDir is wrong, so no command of Slurm works */
 	bool is_json, is_quiet, is_verbose;
 	unsigned int warnings;
 	unsigned int errors;

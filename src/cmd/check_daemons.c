@@ -61,8 +61,7 @@ static void check_slurmdbd(struct check *c)
 	const char *type = slurmconf_get(c->slurm, "AccountingStorageType");
 
 	if (type && !strcasecmp(type, "accounting_storage/slurmdbd"))
-		(void)check_answer(c, "slurmdbd", "start it, or AccountingStorageHost=<where it is>: until then sacct "
-				   "has no job, and records lack their steps",
+		(void)check_answer(c, "slurmdbd", "systemctl start slurmdbd  # or AccountingStorageHost=<where it runs>",
 				   "timeout 10 sacctmgr -n show cluster 2>&1");
 }
 
@@ -190,9 +189,11 @@ void check_daemons(struct check *c)
 {
 	if (!c->slurm)
 		return;
-	if (check_munge(c)) {
+	if (c->is_slurm_mute) {
+		check_note(c, "slurmctld", "not asked, and slurmdbd neither: correct PluginDir first");
+	} else if (check_munge(c)) {
 		check_slurmdbd(c);
-		if (check_answer(c, "slurmctld", "start it; if it does not, its log says why",
+		if (check_answer(c, "slurmctld", "systemctl start slurmctld  # if it does not start, its log says why",
 				 "timeout 10 sinfo -h 2>&1"))
 			check_node_versions(c);
 	}

@@ -164,6 +164,7 @@ static const char *plugin_dir_line(const char *dirs, char buf[LINE_MAX])
 /* Checks PluginDir. If it lacks Slurm's own folder or names a missing one, no command or daemon of Slurm starts. */
 static void check_plugin_dir(struct check *c)
 {
+	unsigned int errors = c->errors;
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
 	const char *own = slurm_plugin_dir();
 	char hint[LINE_MAX];
@@ -175,10 +176,10 @@ static void check_plugin_dir(struct check *c)
 			check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
 				    "%sPluginDir has %s, which is not there: Slurm refuses its configuration",
 				    at(c, "PluginDir"), path);
-	if (!dirs || find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) || *own == '<')
-		return;
-	check_error(c, "slurm.conf", plugin_dir_line(dirs, hint), "%sPluginDir (%s) is without Slurm's own plugins, which are in %s",
-		    at(c, "PluginDir"), dirs, own);
+	if (dirs && !find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<')
+		check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
+			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s", at(c, "PluginDir"), dirs, own);
+	c->is_slurm_mute = c->errors > errors;
 }
 
 void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version)

@@ -180,6 +180,7 @@ of_versions() {
 	fake sinfo "case \"\$*\" in *%v*) printf '$1' ;; -V) echo slurm-wlm 24.11.5 ;; esac"
 	PATH=$dir:$PATH check
 }
+: >"$dir/auth_munge.so" # else PluginDir is wrong, and no daemon is asked
 fake munge "exit 0"
 of_versions '24.11.5 n[1-7]\n(null) n8\n'
 has "$out" "ok     slurmctld      answers" "slurmctld answers"
@@ -190,7 +191,7 @@ has "$out" "-> install slurm-ceems built for Slurm 22.05.8 on them" "  and what 
 fake sinfo "echo 'Unable to contact slurm controller' >&2; exit 1"
 PATH=$dir:$PATH check
 has "$out" "error  slurmctld      does not answer: Unable to contact slurm controller" "a slurmctld that is down"
-has "$out" "-> start it" "  and what to do"
+has "$out" "-> systemctl start slurmctld" "  and what to do"
 fake munge "echo 'munge: Error: Failed to access socket' >&2; exit 6"
 PATH=$dir:$PATH check
 has "$out" "error  munge          does not answer: munge: Error: Failed to access socket" "no munged"

@@ -66,6 +66,8 @@ good
 slurm_conf PluginDir "PluginDir=$dir/plugins:/nowhere"
 finds "    with a folder that is not there" "$dir/slurm.conf:3: PluginDir has /nowhere, which is not there" "PluginDir="
 is "$(echo "$out" | grep -c -e "-> PluginDir=.*/nowhere")" 0 "  which the advice leaves out"
+is "$(echo "$out" | grep -cE '^error +(slurmdbd|slurmctld) +does not answer')" 0 "  and no daemon is blamed"
+has "$out" "note   slurmctld      not asked, and slurmdbd neither: correct PluginDir first" "  since none is asked"
 good
 if command -v slurmctld >/dev/null && [ -e "$dir/plugins/acct_gather_energy_ceems.so" ]; then
 	plugin_version_spoil "$dir/plugins/acct_gather_energy_ceems.so"

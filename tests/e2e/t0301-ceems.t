@@ -103,7 +103,7 @@ has "$out" "error  slurmctld      does not answer" "a slurmctld that is down"
 "$cluster" kill "$DIR" slurmdbd
 check
 has "$out" "error  slurmdbd       does not answer" "a slurmdbd that is down"
-has "$out" "-> start it, or AccountingStorageHost=" "  what to do"
+has "$out" "-> systemctl start slurmdbd  # or AccountingStorageHost=" "  what to do"
 "$cluster" start-daemon "$DIR" slurmdbd
 "$cluster" kill "$DIR" munged
 check
