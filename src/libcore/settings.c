@@ -182,15 +182,26 @@ static bool is_in_list(const char *item, const char *const *names)
 	return false;
 }
 
+/* Writes NAMES, separated by commas, into BUF. */
+static const char *names_join(const char *const *names, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	for (; *names && used < size; names++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", *names);
+	return buf;
+}
+
 static int parse_list(const char *value, void *field, const struct kvconf_key *key,
 		      const char *const *names, struct errmsg *err)
 {
 	const char *list = value;
+	char known[256] = "";
 	char item[64];
 
 	while (settings_next_item(&list, item, sizeof(item)))
 		if (!is_in_list(item, names))
-			return errmsg_set(err, -EINVAL, "'%s' is not known", item);
+			return errmsg_set(err, -EINVAL, "'%s' is not one of %s", item, names_join(names, known, sizeof(known)));
 	return kvconf_text(value, field, key, err);
 }
 

@@ -13,8 +13,8 @@ static const struct {
 } bad[] = {
 	{ "SampleInterval=1ms", ":1: SampleInterval: '1ms' is not within 50ms and 1m" },
 	{ "PUE=0.9", ":1: PUE: '0.9' is not within 1 and 5" },
-	{ "EnergySources=rapl,magic", ":1: EnergySources: 'magic' is not known" },
-	{ "Sinks=kafka, mysql", ":1: Sinks: 'mysql' is not known" },
+	{ "EnergySources=rapl,magic", ":1: EnergySources: 'magic' is not one of auto, rapl, hwmon, cray, ipmi, redfish, nvml, rocm, external, model" },
+	{ "Sinks=kafka, mysql", ":1: Sinks: 'mysql' is not one of file, kafka, mariadb, otlp, sqlite" },
 	{ "TraceDir=traces", ":1: TraceDir: 'traces' is not an absolute path" },
 	{ "LedgerDir=run/ceems", ":1: LedgerDir: 'run/ceems' is not an absolute path" },
 	{ "Filesystems=home:/home,data:/data",
