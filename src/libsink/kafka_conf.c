@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 
 #include "src/libutil/fileio.h"
+#include "src/libutil/kvconf.h"
 #include "src/libutil/trust.h"
+#include "src/libutil/util.h"
 
 #define CONF_MAX (256u << 10)
 #define BLANKS " \t\r"
@@ -66,10 +68,20 @@ static int check_ours(const char *path, unsigned int line, const char *key, cons
 	return 0;
 }
 
+/* The properties that a site usually sets, to suggest one for a misspelt name. librdkafka has no list with all names. */
+static const struct kvconf_key usual[] = {
+	{ .name = "bootstrap.servers" },     { .name = "security.protocol" },	 { .name = "sasl.mechanism" },
+	{ .name = "sasl.mechanisms" },	     { .name = "sasl.username" },	 { .name = "sasl.password" },
+	{ .name = "ssl.ca.location" },	     { .name = "ssl.key.location" },	 { .name = "ssl.key.password" },
+	{ .name = "ssl.certificate.location" }, { .name = "compression.codec" }, { .name = "client.id" },
+	{ .name = "socket.timeout.ms" },     { .name = "linger.ms" },
+};
+
 /* Applies TEXT, one line without its newline, to CONF. */
 static int read_line(const char *path, unsigned int line, char *text, rd_kafka_conf_t *conf,
 		     bool *has_secret, struct errmsg *err)
 {
+	const char *meant;
 	char reason[256];
 	char *key = trim(text);
 	char *value;
@@ -91,8 +103,9 @@ static int read_line(const char *path, unsigned int line, char *text, rd_kafka_c
 		*has_secret |= is_secret(key) && *value;
 		return 0;
 	case RD_KAFKA_CONF_UNKNOWN:
-		return errmsg_set(err, -EINVAL, "%s:%u: %s is not a property of librdkafka",
-				  path, line, key);
+		meant = kvconf_nearest(usual, ARRAY_SIZE(usual), key);
+		return errmsg_set(err, -EINVAL, "%s:%u: %s is not a property of librdkafka%s%s%s", path, line, key,
+				  meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 	default:
 		/* librdkafka's reason contains the value, so it is not shown for a secret */
 		return errmsg_set(err, -EINVAL, "%s:%u: %s: %s", path, line, key,

@@ -203,8 +203,7 @@ static size_t kvconf_distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* The key that NAME most likely misspells; NULL: no key is close. */
-static const char *nearest(const struct kvconf_key *keys, size_t nkeys, const char *name)
+const char *kvconf_nearest(const struct kvconf_key *keys, size_t nkeys, const char *name)
 {
 	size_t least = 1 + strlen(name) / 3;
 	const char *best = NULL;
@@ -232,7 +231,7 @@ struct kvconf_reading {
 
 static int unknown_key(const struct kvconf_reading *r, const char *name, struct errmsg *err)
 {
-	const char *meant = nearest(r->keys, r->nkeys, name);
+	const char *meant = kvconf_nearest(r->keys, r->nkeys, name);
 
 	return errmsg_set(err, -EINVAL, "%s:%u: %s: unknown key%s%s%s", r->path, r->lineno, name,
 			  meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");

@@ -26,6 +26,9 @@ struct kvconf_key {
 	const char *help;      /* one sentence */
 };
 
+/* Returns the name of the key that NAME most likely misspells; NULL: no key is close. */
+const char *kvconf_nearest(const struct kvconf_key *keys, size_t nkeys, const char *name);
+
 /* Parsers for common field types; the comment behind each names the type of the field. */
 int kvconf_text(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err); /* char[size] */

@@ -51,6 +51,7 @@ static void test_conf(void)
 	} table[] = {
 		{ "bootstrap.servers", ":1: not key=value" },
 		{ "\n\nno.such.key=1\n", ":3: no.such.key is not a property of librdkafka" },
+		{ "bootstrap.server=b1\n", ":1: bootstrap.server is not a property of librdkafka; did you mean bootstrap.servers?" },
 		{ "linger.ms=soon\n", ":1: linger.ms: " },
 		{ "enable.idempotence=false\n", ":1: enable.idempotence cannot be set, it is true" },
 		{ "acks=1", ":1: acks cannot be set, it is all" },
