@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "src/cmd/check.h"
 #include "src/libemission/factor_chain.h"
@@ -121,17 +122,31 @@ static void check_series(struct check *c, struct factor_chain *chain)
 	factor_feed_close(f);
 }
 
+/* What to type where the yearly mean of Country is not found. */
+static const char *fix_country(const struct settings *s, char *hint, size_t size)
+{
+	const char *path = *s->emission_factor_file ? s->emission_factor_file : emission_default_file();
+	char code[EMISSION_CODE_SIZE];
+
+	if (access(path, R_OK) < 0)
+		return *s->emission_factor_file ? "EmissionFactorFile=<a file that slurmd can read>" : "install slurm-ceems";
+	if (emission_guess(path, s->country, code) == 0)
+		(void)snprintf(hint, size, "Country=%s", code);
+	else
+		(void)snprintf(hint, size, "Country=<ISO 3166 code>  # cut -d, -f1,5 %s lists them", path);
+	return hint;
+}
+
 void check_factors(struct check *c)
 {
+	char hint[PATH_MAX + 64];
 	const struct settings *s = &c->settings;
 	struct factor_chain chain;
 	struct errmsg err = { 0 };
 	char g[32];
 
 	if (factor_chain_setup(s, &chain, &err) < 0) {
-		check_error(c, "emissions",
-			    "Country=<ISO 3166 code, such as GB and not UK; the file's first columns have them>", "%s",
-			    err.text);
+		check_error(c, "emissions", fix_country(s, hint, sizeof(hint)), "%s", err.text);
 		return;
 	}
 	check_fixed(c, &chain.fixed);

@@ -94,6 +94,9 @@ static unsigned int restart_of_setting(const struct kvconf_key *key)
 	    key->offset == offsetof(struct settings, forbid_options) ||
 	    key->offset == offsetof(struct settings, mail_prog))
 		return 0;
+	/* nodes charge each tick, and the recorder charges what nodes did not */
+	if (key->offset >= offsetof(struct settings, country) && key->offset <= offsetof(struct settings, pue_milli))
+		return SLURMD | RECORDER;
 	return key->offset < offsetof(struct settings, sinks) ? SLURMD : RECORDER;
 }
 

@@ -104,7 +104,7 @@ uint64_t emission_mean_ug(uint64_t co2e_ng, uint64_t energy_uj, uint64_t pue_mil
 /* --- the table -------------------------------------------------------------------------- */
 
 struct row {
-	const char *iso2, *iso3;
+	const char *iso2, *iso3, *name;
 	uint64_t year, mg_per_kwh;
 };
 
@@ -134,6 +134,7 @@ static int parse_row(char *line, struct row *ret, const char **ret_why)
 	}
 	ret->iso2 = field[0];
 	ret->iso3 = field[1];
+	ret->name = field[4];
 	if (!is_code(field[0], 2) || !is_code(field[1], 3)) {
 		*ret_why = "not an ISO 3166 code";
 		return -EINVAL;
@@ -249,10 +250,43 @@ void emission_world(struct emission_factor *ret)
 	(void)snprintf(ret->source, sizeof(ret->source), "world mean, IEA 2019");
 }
 
+int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE])
+{
+	/* of the European Union's style guide; ISO 3166 has other codes */
+	static const char *const usual[][2] = { { "UK", "GB" }, { "EL", "GR" } };
+	_cleanup_free_ char *text = NULL;
+	char *next;
+	char *line;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(usual); i++)
+		if (!strcasecmp(country, usual[i][0])) {
+			memcpy(ret_code, usual[i][1], EMISSION_CODE_SIZE);
+			return 0;
+		}
+	if (read_table(path, &text, NULL) < 0)
+		return -ENOENT;
+	for (line = text; *line; line = next) {
+		struct row row;
+		const char *why;
+
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		line[strcspn(line, "\r")] = '\0';
+		if (parse_row(line, &row, &why) == 0 && !strcasecmp(row.name, country)) {
+			memcpy(ret_code, row.iso2, EMISSION_CODE_SIZE);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
 int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
 		    struct errmsg *err)
 {
 	struct search s = { .country = country };
+	char meant[EMISSION_CODE_SIZE];
 	int rc;
 
 	if (!*country) {
@@ -262,6 +296,8 @@ int emission_lookup(const char *path, const char *country, struct emission_facto
 	rc = emission_foreach(path, find_country, &s, err);
 	if (rc < 0)
 		return rc;
+	if (!s.found && emission_guess(path, country, meant) == 0)
+		return errmsg_set(err, -ENOENT, "%s: no country '%s'; did you mean %s?", path, country, meant);
 	if (!s.found)
 		return errmsg_set(err, -ENOENT, "%s: no country '%s'", path, country);
 	*ret = s.factor;

@@ -59,6 +59,14 @@ const char *emission_default_file(void);
 int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
 		    struct errmsg *err);
 
+#define EMISSION_CODE_SIZE 3
+
+/*
+ * Finds the alpha-2 code that COUNTRY, which emission_lookup() does not know, stands for: a country's name in the table, or
+ * a usual mistake such as UK. -ENOENT: none.
+ */
+int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE]);
+
 /* Returns the world mean, as emission_lookup() does for an empty COUNTRY. */
 void emission_world(struct emission_factor *ret);
 

@@ -19,6 +19,7 @@ static const struct {
 	{ "", -ENOENT, ": no country 'FR'" },
 	{ "code,year\n", -EINVAL, ":1: not 'iso2,iso3,year,gco2e_per_kwh,country'" },
 	{ HEAD "DE,DEU,2024,344.14,Germany\n", -ENOENT, ": no country 'FR'" },
+	{ HEAD "FX,FXX,2024,44.18,fr\n", -ENOENT, ": no country 'FR'; did you mean FX?" },
 	{ HEAD "FR,FRA,2024,44.18\n", -EINVAL, ":2: fewer than 5 fields" },
 	{ HEAD "FRA,FR,2024,44.18,France\n", -EINVAL, ":2: not an ISO 3166 code" },
 	{ HEAD "F1,FRA,2024,44.18,France\n", -EINVAL, ":2: not an ISO 3166 code" },
@@ -62,7 +63,7 @@ static void test_shipped(void)
 	char path[4096];
 
 	if (!top) {
-		skip(5, "top_srcdir is not set: run by make check");
+		skip(9, "top_srcdir is not set: run by make check");
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/src/libemission/data/emission-factors.csv", top);
@@ -71,6 +72,10 @@ static void test_shipped(void)
 	is_u64(f.year, 2024, "of 2024");
 	is_int(emission_lookup(path, "DEU", &f, &err), 0, "Germany by its three letters");
 	is_int(emission_lookup(path, "XX", &f, &err), -ENOENT, "no such country");
+	is_int(emission_lookup(path, "UK", &f, &err), -ENOENT, "nor UK");
+	ok(strstr(err.text, "did you mean GB?") != NULL, "  which ISO 3166 calls GB");
+	is_int(emission_lookup(path, "germany", &f, &err), -ENOENT, "nor a name");
+	ok(strstr(err.text, "did you mean DE?") != NULL, "  whose code is told");
 }
 
 int main(void)
