@@ -34,6 +34,7 @@ struct check {
 	char node[256];
 	char host_textfile_dir[SETTINGS_PATH_MAX]; /* TextfileDir as ceems-recorder uses it: %n is this host */
 	struct slurmconf *slurm;  /* NULL: not readable */
+	bool is_denied; /* something was not looked at, since only root may */
 	bool is_slurm_mute; /* PluginDir is wrong, so no command of Slurm works */
 	bool is_json, is_quiet, is_verbose;
 	unsigned int warnings;
@@ -54,6 +55,10 @@ void check_warn(struct check *c, const char *what, const char *hint, const char 
 	_printf_(4, 5);
 void check_error(struct check *c, const char *what, const char *hint, const char *fmt, ...)
 	_printf_(4, 5);
+
+/* Notes that PATH cannot be looked at without root's rights; check_rights() warns once of all of them. */
+void check_denied(struct check *c, const char *what, const char *path);
+void check_rights(struct check *c);
 
 /* Prints the summary at the end. Returns enum cmd_exit. */
 int check_findings_end(const struct check *c);

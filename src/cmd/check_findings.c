@@ -106,6 +106,18 @@ void check_error(struct check *c, const char *what, const char *hint, const char
 	va_end(ap);
 }
 
+void check_denied(struct check *c, const char *what, const char *path)
+{
+	c->is_denied = true;
+	check_note(c, what, "%s: only root can look at it", path);
+}
+
+void check_rights(struct check *c)
+{
+	if (c->is_denied)
+		check_warn(c, "rights", "ceems check, as root", "not all was looked at; --verbose names what was not");
+}
+
 static json_t *text_or_null(const char *text)
 {
 	return text ? json_string(text) : json_null();
@@ -160,7 +172,8 @@ int check_findings_end(const struct check *c)
 	else if (!c->is_quiet)
 		check_todo_print(c);
 	if (!c->is_json && !c->is_quiet)
-		printf("%u errors, %u warnings\n", c->errors, c->warnings);
+		printf("%u error%s, %u warning%s\n", c->errors, c->errors == 1 ? "" : "s", c->warnings,
+		       c->warnings == 1 ? "" : "s");
 	return c->errors ? CMD_FAILED : rc;
 }
 

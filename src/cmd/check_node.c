@@ -72,7 +72,7 @@ static void check_clock(struct check *c)
 	struct timex tx = { .modes = 0 };
 
 	if (adjtimex(&tx) == TIME_ERROR || tx.status & STA_UNSYNC)
-		check_warn(c, "clock", "timedatectl set-ntp true, or chrony on all nodes",
+		check_warn(c, "clock", "timedatectl set-ntp true  # or chrony, on all nodes",
 			   "nothing keeps this machine's clock right: steps and records would have "
 			   "wrong times, and munge refuses a difference of 5 minutes");
 	else

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "src/cmd/check.h"
 #include "src/cmd/check_store.h"
@@ -15,12 +16,15 @@
 struct sink_report {
 	struct check *c;
 	const char *sink;
+	bool is_open; /* its file with secrets can be opened by others, and what to type was told */
 };
 
 static void sinks_tell(void *ctx, enum sink_health health, const char *hint, const char *text)
 {
 	const struct sink_report *t = ctx;
 
+	if (t->is_open && hint && !strncmp(hint, "correct ", 8))
+		hint = NULL; /* the file is refused for its mode */
 	switch (health) {
 	case SINK_GOOD:
 		check_ok(t->c, t->sink, "%s", text);
@@ -52,9 +56,16 @@ static void sinks_check_output(struct check *c, const struct sink_ops *sink)
 		check_folder(c, sink->output.key, folder, /* may_come= */ false);
 }
 
+static bool is_open_to_others(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_mode & (S_IRWXG | S_IRWXO);
+}
+
 static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 {
-	struct sink_report report = { c, sink->name };
+	struct sink_report report = { .c = c, .sink = sink->name };
 	char hint[64];
 	bool has_secret = sink->secret.key && *sinks_setting(c, &sink->secret);
 
@@ -65,6 +76,7 @@ static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 		check_error(c, sink->name, hint, "Sinks has %s, %s is empty", sink->name, sink->secret.key);
 	} else if (sink->check &&
 		   (!has_secret || check_secret_file(c, sink->secret.key, sinks_setting(c, &sink->secret)))) {
+		report.is_open = has_secret && is_open_to_others(sinks_setting(c, &sink->secret));
 		sink->check(&c->settings, sinks_tell, &report);
 	}
 	if (sink->db && c->settings.mariadb_retention_ns &&

@@ -17,20 +17,38 @@
 #define SINK_LAG_SECONDS 300
 #define TAKEN_SECONDS 60 /* an entry that waits longer is reported; the recorder takes it within seconds */
 
-/* Checks that DIR belongs to SlurmUser. access() would not do: root, who runs `ceems check`, may do everything. */
-static void store_check_owner(struct check *c, const char *key, const char *dir, const struct stat *st)
+/*
+ * Checks that PATH, DIR or a file in it, belongs to SlurmUser. access() would not do: root, who runs `ceems check`, may do
+ * everything. False: it was reported.
+ */
+static bool store_check_owner(struct check *c, const char *key, const char *dir, const char *path, const struct stat *st)
 {
 	const char *user = check_slurm_user(c);
 	const struct passwd *pw;
 	char hint[PATH_MAX + 64];
 
 	if (!c->slurm)
-		return;
+		return true;
 	pw = getpwnam(user);
 	if (!pw || pw->pw_uid == st->st_uid || !pw->pw_uid)
-		return;
+		return true;
 	(void)snprintf(hint, sizeof(hint), "chown -R %s %s", user, dir);
-	check_error(c, key, hint, "%s is not SlurmUser's (%s)", dir, user);
+	check_error(c, key, hint, "%s is not SlurmUser's (%s)", path, user);
+	return false;
+}
+
+/* Checks that the files of the store belong to SlurmUser. Those of root keep the recorder from starting. */
+static void store_check_files(struct check *c, const char *dir)
+{
+	static const char *const files[] = { "lock", "store.db" };
+	char path[PATH_MAX];
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, files[i]) < sizeof(path) && stat(path, &st) == 0 &&
+		    !store_check_owner(c, "StoreDir", dir, path, &st))
+			return;
 }
 
 /* Checks that other users cannot write to DIR, since the recorder trusts the files in it. */
@@ -60,7 +78,7 @@ static bool store_check_folder(struct check *c, const char *key, const char *dir
 	check_folder(c, key, dir, /* may_come= */ true);
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return false;
-	store_check_owner(c, key, dir, &st);
+	(void)store_check_owner(c, key, dir, dir, &st);
 	store_check_mode(c, key, dir, &st);
 	return true;
 }
@@ -173,6 +191,8 @@ void check_store(struct check *c)
 	int rc = has_store ? store_view_open(dir, /* writable= */ false, &v, &err) : -ENOENT;
 	int writer = has_store ? store_view_has_writer(dir, NULL) : 0;
 
+	if (has_store)
+		store_check_files(c, dir);
 	if (writer == -ENOENT) /* no recorder has ever run */
 		writer = 0;
 	if (rc < 0 && rc != -ENOENT)

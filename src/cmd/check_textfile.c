@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "src/cmd/check.h"
@@ -31,7 +32,7 @@ static void textfile_check_tried(struct check *c)
 	int rc = textfile_feed_try(&o, &err);
 
 	if (rc == -EIO && strstr(err.text, strerror(ENOENT)))
-		(void)snprintf(hint, sizeof(hint), "mkdir -p %s", dir);
+		(void)snprintf(hint, sizeof(hint), "install -d -o %s %s", check_slurm_user(c), dir);
 	else if (rc == -EIO)
 		(void)snprintf(hint, sizeof(hint), "TextfileDir=<a folder that slurmd can write in>");
 	else
@@ -105,6 +106,7 @@ static void textfile_check_recorder(struct check *c)
 	};
 	char hint[SETTINGS_PATH_MAX + 128];
 	struct errmsg err = { 0 };
+	struct stat st;
 	int rc;
 
 	if (!pw || (pw->pw_uid != geteuid() && geteuid() != 0)) {
@@ -113,7 +115,16 @@ static void textfile_check_recorder(struct check *c)
 		return;
 	}
 	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
-	(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);
+	/*
+	 * The folder has just answered, so stat() does not hang. slurmd writes there as root, so root's folder can be
+	 * given to SlurmUser.
+	 */
+	if (rc < 0 && strstr(err.text, strerror(ENOENT)))
+		(void)snprintf(hint, sizeof(hint), "install -d -o %s %s", user, o.dir);
+	else if (rc < 0 && stat(o.dir, &st) == 0 && st.st_uid == 0)
+		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, o.dir);
+	else
+		(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);
 	if (rc < 0)
 		check_warn(c, "TextfileDir", hint, "%s; ceems-recorder writes no " CONTROLLER_PROM, err.text);
 	else

@@ -34,6 +34,8 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 	if (stat(dir, &st) < 0) {
 		if (errno == ENOENT && may_come)
 			check_note(c, what, "%s is not there yet", dir);
+		else if (errno == EACCES && geteuid())
+			check_denied(c, what, dir);
 		else
 			check_error(c, what, errno == ENOENT ? hint : NULL, "%s: %s", dir,
 				    strerror(errno));
@@ -41,6 +43,8 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 	}
 	if (!S_ISDIR(st.st_mode))
 		check_error(c, what, NULL, "%s is not a folder", dir);
+	else if (access(dir, W_OK | X_OK) < 0 && errno == EACCES && geteuid())
+		check_denied(c, what, dir);
 	else if (access(dir, W_OK | X_OK) < 0)
 		check_warn(c, what, "run ceems check as the user that writes there", "%s: %s",
 			   dir, strerror(errno));
@@ -57,8 +61,16 @@ bool check_secret_file(struct check *c, const char *what, const char *path)
 	struct stat st;
 
 	if (stat(path, &st) < 0 || access(path, R_OK) < 0) {
-		(void)snprintf(hint, sizeof(hint), "make the file as doc/admin-guide.md shows, or correct %s", what);
-		check_error(c, what, errno == ENOENT ? hint : "run ceems check as root", "%s: %s", path, strerror(errno));
+		int rc = errno;
+
+		if (rc == EACCES && pw && pw->pw_uid == geteuid())
+			(void)snprintf(hint, sizeof(hint), "chown %s %s; chmod 0600 %s", pw->pw_name, path, path);
+		else
+			(void)snprintf(hint, sizeof(hint), "make the file as doc/admin-guide.md shows, or correct %s", what);
+		if (rc == EACCES && pw && pw->pw_uid != geteuid())
+			check_denied(c, what, path);
+		else
+			check_error(c, what, hint, "%s: %s", path, strerror(rc));
 		return false;
 	}
 	/* with mode 0600, only its owner can read it, so SlurmUser must own it */
@@ -195,6 +207,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 		check_daemons(c);
 		check_sinks(c);
 		check_mail(c);
+		check_rights(c);
 	}
 	slurmconf_destroy(c->slurm);
 	rc = check_findings_end(c);

@@ -14,6 +14,8 @@
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
 #define GRANTS CEEMS_SQL_DIR "/grants.sql.example"
+#define ADMIN "--defaults-file=<of a user who may create tables>"
+#define RUN_GRANTS "mariadb --defaults-file=<of an administrator> <" GRANTS "  # first change its hosts and passwords"
 
 /* Warns if `ceems db maintain` has not made the partitions of the next months. */
 static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
@@ -73,17 +75,19 @@ static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
 	if (!r.has_role && (!r.inserts || !r.updates)) {
 		(void)errmsg_set(&text, 0, "the database user may not %s: no record is written",
 				 r.inserts ? "UPDATE" : "INSERT");
-		tell(ctx, SINK_WRONG, "grant SELECT, INSERT and UPDATE, as " GRANTS " does", text.text);
+		tell(ctx, SINK_WRONG, RUN_GRANTS, text.text);
 	} else if (r.wide) {
 		(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough", r.wide);
 		tell(ctx, SINK_WARN, "grant what " GRANTS " grants", text.text);
 	}
 }
 
-static void tell_trouble(const struct errmsg *err, sink_tell_fn *tell, void *ctx)
+static void tell_trouble(const char *file, const struct errmsg *err, sink_tell_fn *tell, void *ctx)
 {
-	if (strstr(err->text, "Unknown database") || strstr(err->text, "to database"))
-		tell(ctx, SINK_WRONG, "ceems db migrate --defaults-file <of who may create it>, and " GRANTS, err->text);
+	if (!strncmp(err->text, file, strlen(file))) /* our own reader refused the file */
+		tell(ctx, SINK_WRONG, "correct MariadbDefaultsFile", err->text);
+	else if (strstr(err->text, "Unknown database") || strstr(err->text, "to database"))
+		tell(ctx, SINK_WRONG, "ceems db migrate " ADMIN "; " RUN_GRANTS, err->text);
 	else if (strstr(err->text, "denied"))
 		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as " GRANTS " made them", err->text);
 	else
@@ -104,11 +108,11 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, &err);
 	if (rc < 0) {
-		tell_trouble(&err, tell, ctx);
+		tell_trouble(s->mariadb_defaults_file, &err, tell, ctx);
 	} else if (schema < MARIADB_SCHEMA) {
 		(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", %u is needed",
 				 database, schema, MARIADB_SCHEMA);
-		tell(ctx, SINK_WRONG, "ceems db migrate --defaults-file <of who may make tables>", text.text);
+		tell(ctx, SINK_WRONG, "ceems db migrate " ADMIN, text.text);
 	} else {
 		if (schema > MARIADB_SCHEMA) {
 			(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", this version "

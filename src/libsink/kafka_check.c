@@ -2,6 +2,7 @@
 #include "src/libsink/kafka_check.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "src/libsink/kafka_probe.h"
 #include "src/libutil/clock.h"
@@ -37,15 +38,20 @@ void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	struct errmsg err = { 0 };
 	struct kafka_probe k;
 	struct errmsg text;
+	int rc;
 
-	switch (kafka_probe(s->kafka_conf, s->kafka_topic, s->kafka_start_topic, TIMEOUT_NS, &k,
-			    &err)) {
+	rc = kafka_probe(s->kafka_conf, s->kafka_topic, s->kafka_start_topic, TIMEOUT_NS, &k, &err);
+	if (rc == -EACCES && !strncmp(err.text, s->kafka_conf, strlen(s->kafka_conf)))
+		rc = -EINVAL; /* our own reader refused the file */
+	switch (rc) {
 	case 0:
 		check_topics(s, &k, tell, ctx);
 		break;
 	case -EHOSTUNREACH:
 		(void)errmsg_set(&text, 0, "no bootstrap server answers: %s", err.text);
-		tell(ctx, SINK_WARN, "start the broker, or correct bootstrap.servers in KafkaConf; records wait in the store",
+		tell(ctx, SINK_WARN,
+		     strstr(err.text, "Failed to resolve") ? "correct bootstrap.servers in KafkaConf" :
+			"start the broker, or correct bootstrap.servers in KafkaConf; records wait in the store",
 		     text.text);
 		break;
 	case -EACCES:

@@ -277,7 +277,7 @@ if [ "$(id -u)" = 0 ] && [ -x "$helpers/ceems-textfile" ]; then
 	is "$(ls -A "$dir/prom") $(cat "$dir/prom/ceems.prom")" "ceems.prom kept" "  nothing is left, and ceems.prom is as it was"
 	textfile "$dir/nosuch"
 	has "$out" "error  TextfileDir    $dir/nosuch/ceems.prom.check.tmp: cannot create: No such file" "one that is not there"
-	has "$out" "-> mkdir -p $dir/nosuch" "  what to do"
+	has "$out" "-> install -d -o root $dir/nosuch" "  what to do"
 	textfile /proc
 	has "$out" "error  TextfileDir    /proc/ceems.prom.check.tmp: cannot create" "one that not even root can write in"
 	textfile "$dir/prom" "$dir/nosuch"
@@ -418,7 +418,7 @@ terse
 is "$rc $(echo "$out" | grep -c '^note')" "1 0" "notes are for --verbose"
 is "$(echo "$out" | grep -c '^ok')" "$("$ceems" check -v --node n1 --conf "$dir/ceems.conf" | grep -c '^ok')" \
 	"what is well is always told"
-is "$(echo "$out" | tail -n 1 | grep -cE '^[1-9][0-9]* errors, [0-9]+ warnings$')" 1 "the last line has the counts"
+is "$(echo "$out" | tail -n 1 | grep -cE '^[1-9][0-9]* errors?, [0-9]+ warnings?$')" 1 "the last line has the counts"
 has "$(section slurm.conf)" "PrologFlags=Alloc,Serial,Contain" "to do in slurm.conf: a line keeps what the list has"
 has "$(section slurm.conf)" "AccountingStorageTRES=gres/gpu,billing,ic/ceems_co2e," "  TRES are added, and none is lost"
 has "$(section slurm.conf)" "JobCompType=jobcomp/ceems  # if nobody needs jobcomp/elasticsearch" \

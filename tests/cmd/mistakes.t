@@ -102,6 +102,11 @@ slurm_conf SlurmUser SlurmUser=nobody
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	finds "8. StoreDir is not SlurmUser's" "$dir/store is not SlurmUser's (nobody)" \
 		"chown -R nobody $dir/store"
+	chown nobody "$dir/store"
+	: >"$dir/store/lock"
+	finds "    nor is a file in it" "$dir/store/lock is not SlurmUser's (nobody)" "chown -R nobody $dir/store"
+	rm "$dir/store/lock"
+	chown root "$dir/store"
 	echo "bootstrap.servers=127.0.0.1:1" >"$dir/kafka.conf"
 	printf 'Sinks=kafka\nKafkaConf=%s\n' "$dir/kafka.conf" >>"$dir/ceems.conf"
 	chmod 600 "$dir/kafka.conf"
@@ -123,6 +128,9 @@ printf 'Sinks=kafka\nKafkaConf=%s\n' "$dir/kafka.conf" >>"$dir/ceems.conf"
 chmod 644 "$dir/kafka.conf"
 finds "11. a secret that all can read" "$dir/kafka.conf may hold secrets and others can open it" \
 	"chmod 0600 $dir/kafka.conf"
+printf 'bootstrap.servers=127.0.0.1:1\nsasl.password=x\n' >"$dir/kafka.conf"
+finds "    which the sink refuses" "error  kafka          $dir/kafka.conf: others may use it" "chmod 0600 $dir/kafka.conf"
+is "$(echo "$out" | grep -c -e '-> correct')" 0 "  and the mode is all there is to correct"
 good
 echo StorDir=/var/spool/ceems >>"$dir/ceems.conf"
 finds "12. a key that is mistyped" "$dir/ceems.conf:6: StorDir: unknown key; did you mean StoreDir?" \
