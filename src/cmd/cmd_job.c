@@ -15,6 +15,7 @@
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/advice.h"
+#include "src/librecord/screen_text.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 
@@ -99,6 +100,21 @@ static int print_steps(const struct job_options *o, const struct job_answer *a, 
 	return rc;
 }
 
+/* Says why R has no advice. */
+static void print_no_advice(const struct record *r, const struct advice_site *site, uint64_t now)
+{
+	struct advice_facts f;
+	char text[METRIC_TEXT_MAX];
+
+	advice_facts_of(r, site->chain, now, &f);
+	if (r->state && !strcmp(r->state, "RUNNING"))
+		cmd_print("  no advice: the job still runs");
+	else if (f.known[FACT_ELAPSED] && f.value[FACT_ELAPSED] < site->min_elapsed_s)
+		cmd_print("  no advice: the job ran for less than %s", screen_seconds((uint64_t)site->min_elapsed_s, text));
+	else
+		cmd_print("  no advice: no rule finds anything to change");
+}
+
 /* Prints the values that triggered each advice, and the reason for its rule. */
 static void print_reasons(const struct record *r, const struct advice_site *site, uint64_t now, const struct advice *a,
 			  size_t n)
@@ -106,6 +122,8 @@ static void print_reasons(const struct record *r, const struct advice_site *site
 	char text[ADVICE_TEXT_MAX * 2];
 	size_t i;
 
+	if (!n)
+		print_no_advice(r, site, now);
 	for (i = 0; i < n; i++) {
 		cmd_print("  %s: %s", a[i].rule->name, advice_explain(&a[i], r, site, now, text, sizeof(text)));
 		cmd_print("    %s", a[i].rule->why);

@@ -91,8 +91,10 @@ void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 		sum->co2e_ng += f->value[METRIC_CO2E];
 		sum->co2e_n++;
 	}
-	if (!values_has(f, METRIC_ENERGY))
+	if (!values_has(f, METRIC_ENERGY)) {
+		sum->running += j->r->state && !strcmp(j->r->state, "RUNNING");
 		return;
+	}
 	sum->energy_uj += uj;
 	sum->energy_n++;
 	sum->quality[quality].uj += uj;
@@ -130,6 +132,8 @@ char *jobs_sum_text(const struct jobs_sum *sum)
 			      sum->failed_n ? screen_wh(sum->failed_uj, text) : "n/a");
 	if (sum->energy_n && sum->energy_n < sum->jobs)
 		(void)fprintf(f, "; energy of %" PRIu64 " not known", sum->jobs - sum->energy_n);
+	if (sum->running)
+		(void)fprintf(f, "; %zu running: see ceems top", sum->running);
 	if (fclose(f) == 0)
 		return ret;
 	free(ret);

@@ -39,6 +39,7 @@ struct jobs_sum {
 	uint64_t elapsed_s;
 	double cpu_ns, cpu_held_ns;  /* CPU time used and allocated, of the jobs for which both are known */
 	uint64_t energy_uj, co2e_ng;
+	size_t running;		     /* jobs without a known energy that still run */
 	size_t energy_n, co2e_n;     /* how many jobs have a known energy, known emissions */
 	double idle_uj, idle_of_uj;  /* idle energy, and the energy of the jobs for which it is known */
 	size_t idle_n;		     /* how many jobs have a known idle energy */

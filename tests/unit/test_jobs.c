@@ -226,7 +226,8 @@ static void test_sum(void)
 	}
 	text = jobs_sum_text(&sum);
 	is_str(text,
-	       "3 jobs, 5m10s, CPU 25 %, energy 3.00 Wh (50 % idle), CO2e 1.50 g; 1 failed: 1.00 Wh; energy of 1 not known",
+	       "3 jobs, 5m10s, CPU 25 %, energy 3.00 Wh (50 % idle), CO2e 1.50 g; 1 failed: 1.00 Wh; energy of 1 not known; "
+	       "1 running: see ceems top",
 	       "a sum says what it lacks");
 	is_u64(sum.energy_uj, 10800 * J + 500000, "to the microjoule");
 }
