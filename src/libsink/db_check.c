@@ -14,8 +14,8 @@
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
 #define GRANTS CEEMS_SQL_DIR "/grants.sql.example"
-#define ADMIN "--defaults-file=<of a user who may create tables>"
-#define RUN_GRANTS "mariadb --defaults-file=<of an administrator> <" GRANTS "  # first change its hosts and passwords"
+#define ADMIN "--defaults-file=admin.cnf" /* the option file of an administrator, as in doc/admin-guide.md */
+#define MIGRATE "ceems db migrate " ADMIN "  # the option file of a user who may create tables"
 
 /* Warns if `ceems db maintain` has not made the partitions of the next months. */
 static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
@@ -36,9 +36,23 @@ static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 	}
 }
 
+/*
+ * Writes the command that gives USER, such as "'ceems'@'localhost'" (LEN bytes), the rights of the recorder. A name that a
+ * shell would expand gets no command.
+ */
+static const char *grant_command(const char *database, const char *user, size_t len, struct errmsg *buf)
+{
+	if (!len || strcspn(user, "$`\"\\") < len)
+		return "grant SELECT, INSERT and UPDATE, as " GRANTS " does";
+	(void)errmsg_set(buf, 0, "mariadb " ADMIN " -e \"GRANT SELECT, INSERT, UPDATE ON %s.* TO %.*s\"  # the option file of an "
+			 "administrator", database, (int)len, user);
+	return buf->text;
+}
+
 /* What SHOW GRANTS says of this database user. */
 struct rights {
 	bool inserts, updates; /* the rights that the recorder needs, besides SELECT */
+	struct errmsg user;    /* "'ceems'@'localhost'"; "": not known */
 	bool has_role;	       /* the user has a role, whose rights SHOW GRANTS may not list */
 	const char *wide;      /* a right that the recorder does not need; NULL: none */
 };
@@ -48,8 +62,15 @@ static void note_grant(const char *grant, struct rights *r)
 	static const char *const wide[] = { "ALL PRIVILEGES", "DELETE", "DROP", "ALTER", "SUPER",
 					    "FILE", "CREATE USER", "GRANT OPTION" };
 	bool is_all = strstr(grant, "ALL PRIVILEGES");
+	const char *user = strstr(grant, " TO ");
 	size_t i;
 
+	/* the line goes on after the user: "GRANT USAGE ON *.* TO `a`@`b` IDENTIFIED BY ..." */
+	if (user && strchr(user, '@'))
+		(void)errmsg_set(&r->user, 0, "%.*s", (int)strcspn(user + 4, " "), user + 4);
+	for (i = 0; r->user.text[i]; i++) /* SHOW GRANTS quotes by backticks, which a shell would run */
+		if (r->user.text[i] == '`')
+			r->user.text[i] = '\'';
 	r->inserts |= is_all || strstr(grant, "INSERT");
 	r->updates |= is_all || strstr(grant, "UPDATE");
 	r->has_role |= !strstr(grant, " ON ");
@@ -59,11 +80,12 @@ static void note_grant(const char *grant, struct rights *r)
 }
 
 /* Reports if the database user lacks INSERT or UPDATE, or has rights that the recorder does not need. */
-static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
+static void check_rights(MYSQL *m, const char *database, sink_tell_fn *tell, void *ctx)
 {
 	struct rights r = { 0 };
 	MYSQL_RES *res = NULL;
 	struct errmsg text;
+	struct errmsg hint;
 	MYSQL_ROW row;
 
 	if (mysql_query(m, "SHOW GRANTS") || !(res = mysql_store_result(m)))
@@ -75,19 +97,26 @@ static void check_rights(MYSQL *m, sink_tell_fn *tell, void *ctx)
 	if (!r.has_role && (!r.inserts || !r.updates)) {
 		(void)errmsg_set(&text, 0, "the database user may not %s: no record is written",
 				 r.inserts ? "UPDATE" : "INSERT");
-		tell(ctx, SINK_WRONG, RUN_GRANTS, text.text);
+		tell(ctx, SINK_WRONG, grant_command(database, r.user.text, strlen(r.user.text), &hint), text.text);
 	} else if (r.wide) {
 		(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough", r.wide);
 		tell(ctx, SINK_WARN, "grant what " GRANTS " grants", text.text);
 	}
 }
 
-static void tell_trouble(const char *file, const struct errmsg *err, sink_tell_fn *tell, void *ctx)
+static void tell_trouble(const struct settings *s, const struct errmsg *err, sink_tell_fn *tell, void *ctx)
 {
+	const char *file = s->mariadb_defaults_file;
+	const char *user = strstr(err->text, "for user ");
+	struct errmsg hint;
+
 	if (!strncmp(err->text, file, strlen(file))) /* our own reader refused the file */
 		tell(ctx, SINK_WRONG, "correct MariadbDefaultsFile", err->text);
-	else if (strstr(err->text, "Unknown database") || strstr(err->text, "to database"))
-		tell(ctx, SINK_WRONG, "ceems db migrate " ADMIN "; " RUN_GRANTS, err->text);
+	else if (user && strstr(user, " to database"))
+		tell(ctx, SINK_WRONG,
+		     grant_command(s->mariadb_database, user + 9, (size_t)(strstr(user, " to database") - user - 9), &hint), err->text);
+	else if (strstr(err->text, "Unknown database"))
+		tell(ctx, SINK_WRONG, MIGRATE, err->text);
 	else if (strstr(err->text, "denied"))
 		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as " GRANTS " made them", err->text);
 	else
@@ -108,11 +137,11 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, &err);
 	if (rc < 0) {
-		tell_trouble(s->mariadb_defaults_file, &err, tell, ctx);
+		tell_trouble(s, &err, tell, ctx);
 	} else if (schema < MARIADB_SCHEMA) {
 		(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", %u is needed",
 				 database, schema, MARIADB_SCHEMA);
-		tell(ctx, SINK_WRONG, "ceems db migrate " ADMIN, text.text);
+		tell(ctx, SINK_WRONG, MIGRATE, text.text);
 	} else {
 		if (schema > MARIADB_SCHEMA) {
 			(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", this version "
@@ -123,7 +152,7 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 		(void)errmsg_set(&text, 0, "database %s, schema %" PRIu64, database, schema);
 		tell(ctx, SINK_GOOD, NULL, text.text);
 		check_partitions(m, tell, ctx);
-		check_rights(m, tell, ctx);
+		check_rights(m, database, tell, ctx);
 	}
 	mariadb_client_close(m);
 }

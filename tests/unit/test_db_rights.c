@@ -331,6 +331,41 @@ static void test_leaks(void)
 		  "record_key LIKE 'x%'");
 }
 
+static char hints[2048];
+
+static void note_hint(void *ctx, enum sink_health health, const char *hint, const char *text)
+{
+	size_t used = strlen(hints);
+
+	(void)ctx;
+	(void)health;
+	(void)text;
+	if (hint)
+		(void)snprintf(hints + used, sizeof(hints) - used, "%s\n", hint);
+}
+
+/* `ceems check` of a user with too few rights: its hint, typed by an administrator, is all that is needed. */
+static void test_hints(void)
+{
+	static const char want[] = "-e \"GRANT SELECT, INSERT, UPDATE ON ceems.* TO 'poor'@'localhost'\"";
+	static const char *const before[] = { "CREATE USER poor@localhost IDENTIFIED BY 'p'",
+					      "GRANT SELECT ON ceems.* TO poor@localhost" };
+	struct settings s = rig.settings;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(before); i++) {
+		rig_query(before[i]);
+		rig_defaults_file("poor.cnf", "poor", "p", s.mariadb_defaults_file, sizeof(s.mariadb_defaults_file));
+		hints[0] = '\0';
+		sink_mariadb.check(&s, note_hint, NULL);
+		ok(strstr(hints, want) != NULL, "after %s: %s", before[i], hints);
+	}
+	rig_query("GRANT SELECT, INSERT, UPDATE ON ceems.* TO 'poor'@'localhost'");
+	hints[0] = '\0';
+	sink_mariadb.check(&s, note_hint, NULL);
+	ok(!strstr(hints, "GRANT"), "the hint mends it: %s", hints);
+}
+
 int main(void)
 {
 	const char *why = rig_start();
@@ -347,6 +382,7 @@ int main(void)
 		test_own();
 		test_leaks();
 		test_tricks();
+		test_hints();
 	}
 	rig_stop();
 	return done_testing();
