@@ -182,7 +182,7 @@ static int run_load(const struct request *r, struct errmsg *err)
 	}
 	rc = probes_user_add(p, r->user);
 	if (rc < 0)
-		(void)errmsg_errno(err, rc, "cannot note process %d as a user", (int)r->user);
+		(void)errmsg_errno(err, rc, "cannot register process %d as a user of the BPF programs", (int)r->user);
 	probes_close(p);
 	return rc;
 }
@@ -205,11 +205,11 @@ static int run_unload(const struct request *r, struct errmsg *err)
 	(void)probes_user_remove(p, r->user);
 	rc = probes_count(p, &count, &dead);
 	if (rc < 0)
-		(void)errmsg_errno(err, rc, "cannot read the maps");
+		(void)errmsg_errno(err, rc, "cannot read the maps of the BPF programs");
 	else if (!r->force && (count.users || count.slots))
 		rc = errmsg_set(err, -EBUSY,
-				"in use by %u daemons and %u steps; the last of them unloads, or "
-				"--force",
+				"%u daemons and %u steps use the programs; the last of them unloads them, --force "
+				"does so now",
 				count.users, count.slots);
 	else
 		unpin(r);
@@ -262,7 +262,7 @@ static int run_status(const struct request *r, struct errmsg *err)
 		return rc;
 	rc = probes_count(p, &c, &dead);
 	if (rc < 0) {
-		(void)errmsg_errno(err, rc, "cannot read the maps");
+		(void)errmsg_errno(err, rc, "cannot read the maps of the BPF programs");
 		goto out;
 	}
 	printf("pins      %s/" PROBES_DIR "\n", r->dir);
@@ -284,7 +284,7 @@ out:
 static int bpf_usage(FILE *to)
 {
 	(void)fprintf(to, "usage: ceems-bpf load|unload|status [--dir DIR] [--for PID] [--force]\n"
-			  "Loads the programs that count per Slurm step; see ceems-bpf(8).\n");
+			  "Loads the BPF programs that count I/O, network and CPU events per Slurm step; see ceems-bpf(8).\n");
 	return to == stdout ? 0 : BPFLOAD_EXIT_USAGE;
 }
 

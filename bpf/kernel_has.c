@@ -60,8 +60,7 @@ int kernel_has_open(struct kernel_has **ret, struct errmsg *err)
 
 	if (access(VMLINUX_BTF, R_OK) < 0)
 		return errmsg_set(err, -EOPNOTSUPP,
-				  "this kernel does not describe itself (no " VMLINUX_BTF
-				  ", CONFIG_DEBUG_INFO_BTF)");
+				  "no " VMLINUX_BTF ", which needs CONFIG_DEBUG_INFO_BTF");
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return errmsg_errno(err, -ENOMEM, "BTF");

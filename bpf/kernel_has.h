@@ -13,7 +13,7 @@
 
 struct kernel_has;
 
-/* -EOPNOTSUPP: the kernel does not describe itself. */
+/* -EOPNOTSUPP: the kernel has no BTF. */
 int kernel_has_open(struct kernel_has **ret, struct errmsg *err);
 void kernel_has_close(struct kernel_has *k);
 

@@ -73,7 +73,7 @@ static int refused(struct errmsg *err, int rc, const char *what)
 				  "cannot %s the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
 				  "CAP_SYS_ADMIN: %s: %s",
 				  what, complaint, strerror(-rc));
-	return errmsg_set(err, -EOPNOTSUPP, "this kernel does not %s the programs: %s: %s", what,
+	return errmsg_set(err, -EOPNOTSUPP, "this kernel does not %s the BPF programs: %s: %s", what,
 			  complaint, strerror(-rc));
 }
 
