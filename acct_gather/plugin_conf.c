@@ -19,7 +19,7 @@ int plugin_conf_load(const char *node, struct settings *ret, struct errmsg *err)
 		return errmsg_errno(err, rc, "ceems.conf");
 	rc = settings_load(path, ret, err);
 	if (rc == -ENOENT && running_in_slurmd())
-		logger_info("no %s: every setting has its default", path);
+		logger_info("%s does not exist; every setting has its default", path);
 	else if (rc < 0 && rc != -ENOENT)
 		return rc;
 	return settings_for_node(ret, node, err);

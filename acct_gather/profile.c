@@ -71,7 +71,7 @@ static void profile_create(struct profile_set *set, const struct values *f)
 	set->is_created = true;
 	set->id = n ? acct_gather_profile_g_create_dataset(set->name, NO_PARENT, column) : -1;
 	if (n && set->id < 0)
-		logger_info("the profile plugin takes no dataset %s; this step has no such series", set->name);
+		logger_info("the acct_gather_profile plugin cannot create dataset %s; this step has no such series", set->name);
 }
 
 static void profile_add_row(struct profile_set *set, const struct values *f, uint64_t elapsed_ns)

@@ -57,7 +57,8 @@ static int load_node(struct errmsg *err)
 	side.node = ((node_module_fn *)get)(NODE_MODULE_ABI, sizeof(struct settings));
 	if (!side.node) {
 		module_close(module);
-		return errmsg_set(err, -EPROTO, "%s: is of another version of slurm-ceems", path);
+		return errmsg_set(err, -EPROTO, "%s: is of another version of slurm-ceems than this plugin; "
+						"install all of slurm-ceems in one version", path);
 	}
 	side.module = module;
 	side.node->set_log(log_of_node);

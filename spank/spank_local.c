@@ -53,7 +53,7 @@ void spank_local_end(void)
 	if (helper_wait(pid, clock_mono_ns() + DEADLINE_NS, NULL) == -EAGAIN) {
 		(void)kill(pid, SIGKILL);
 		(void)helper_wait(pid, clock_mono_ns() + NSEC_PER_SEC, NULL);
-		slurm_error("ceems: --ceems-report: slurmdbd does not answer; later: ceems job %s", steps);
+		slurm_error("ceems: --ceems-report: slurmdbd does not answer; try later: ceems job %s", steps);
 	}
 	*steps = '\0';
 }

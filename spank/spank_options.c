@@ -32,7 +32,8 @@ static void warn_of_names(const struct perf_request *perf)
 	struct errmsg err = { 0 };
 
 	if (hwevents_check_names(perf, &err) == -ENOENT)
-		slurm_error("ceems: --ceems-perf: %s: only counted if libpfm4 on the nodes knows it", err.text);
+		slurm_error("ceems: --ceems-perf: %s: these events are counted only if libpfm4 on the nodes knows "
+			    "them", err.text);
 }
 
 /* The callbacks return -1 for a wrong argument in srun and sbatch. In slurmstepd they return 0: -1 would end the step. */
@@ -67,7 +68,7 @@ static int option_trace(int val, const char *arg, int remote)
 
 	(void)val;
 	if (*text && (parse_duration_ns(text, &ns) < 0 || ns < TRACE_MIN_NS || ns > TRACE_MAX_NS)) {
-		slurm_error("ceems: --ceems-trace: '%s' is no time from 10ms to 1h", text);
+		slurm_error("ceems: --ceems-trace: '%s' is not a time from 10ms to 1h", text);
 		return remote ? 0 : -1;
 	}
 	request.trace_ns = ns;

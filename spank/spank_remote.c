@@ -316,7 +316,7 @@ static void tell_no_file(const struct ledger_slot *slot, const char *option, con
 	if (!slot)
 		slurm_spank_log("ceems: %s: this step is not %s: energy is not accounted on %s", option, done, step.node);
 	else if (!strcmp(dir, SETTINGS_NONE))
-		slurm_spank_log("ceems: %s: this step is not %s: this cluster allows no %s", option, done, files);
+		slurm_spank_log("ceems: %s: this step is not %s: this cluster does not allow %s", option, done, files);
 }
 
 static void tell_what_lacks(spank_t sp, const struct ledger_slot *slot)

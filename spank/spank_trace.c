@@ -40,7 +40,7 @@ static bool begin_trace(struct trace_context *ret)
 	*ret = (struct trace_context){ .flags = TRACE_SAMPLED };
 	if (getrandom(ret->trace, sizeof(ret->trace), GRND_NONBLOCK) == (ssize_t)sizeof(ret->trace))
 		return true;
-	slurm_error("ceems: --ceems-trace-context: no random number; the job's trace has no id that its steps know");
+	slurm_error("ceems: --ceems-trace-context: the kernel has no random number yet; the job has no trace");
 	return false;
 }
 

@@ -229,7 +229,7 @@ conf "ProfileDir=none"
 has "$(inside "$ceems" check --node n1 2>&1)" "ProfileDir     --ceems-profile is off" "ceems check knows a site without profiles"
 run true --ceems-profile
 ok $? "a step whose profile is forbidden runs"
-has "$(cat "$e2e_work/run.out")" "this step is not profiled: this cluster allows no profiles" "and its user is told"
+has "$(cat "$e2e_work/run.out")" "this step is not profiled: this cluster does not allow profiles" "and its user is told"
 
 wait_for 10 no_program
 ok $? "no program is left"

@@ -65,7 +65,7 @@ run() {
 
 for interval in 9ms 61m 0 soon; do
 	fails "srun refuses the interval $interval" as user1 srun --ceems-trace=$interval true
-	has "$out" "no time from 10ms to 1h" "and says what it takes"
+	has "$out" "is not a time from 10ms to 1h" "and says what it takes"
 done
 has "$(inside srun --help)" "--ceems-trace" "srun --help knows the option"
 
@@ -255,7 +255,7 @@ is "$(of "$file" 'rows[-1]["event"]')" end "up to the end"
 conf "TraceDir=none"
 run true --ceems-trace
 ok $? "a step whose trace is forbidden runs"
-has "$(cat "$e2e_work/run.out")" "this step is not traced: this cluster allows no traces" "and its user is told"
+has "$(cat "$e2e_work/run.out")" "this step is not traced: this cluster does not allow traces" "and its user is told"
 wait_for 10 slurmd_says "--ceems-trace: TraceDir=none in ceems.conf; this step is not traced" >/dev/null
 ok $? "and the log says why it has none"
 is "$(find "$DIR" -name "ceems-trace-$job*" 2>/dev/null)" "" "there is no file"

@@ -292,7 +292,7 @@ static void test_options(void)
 #ifdef HAVE_LIBPFM
 	fake.error[0] = '\0';
 	is_int(option("ceems-perf", "events:foo,perf::PERF_COUNT_SW_PAGE_FAULTS", 0), 0, "an event that no CPU has is not refused");
-	is_str(fake.error, "ceems: --ceems-perf: libpfm4 knows no event foo: only counted if libpfm4 on the nodes knows it",
+	is_str(fake.error, "ceems: --ceems-perf: libpfm4 knows no event foo: these events are counted only if libpfm4 on the nodes knows them",
 	       "  but said");
 	fake.error[0] = '\0';
 	is_int(option("ceems-perf", "events:foo", 1), 0, "in the step it is not said");
@@ -303,7 +303,7 @@ static void test_options(void)
 		fake.error[0] = '\0';
 		is_int(option("ceems-trace", interval[i].arg, 0), interval[i].rc,
 		       interval[i].arg ? interval[i].arg : "a trace, no argument");
-		is_int(strstr(fake.error, "no time from 10ms to 1h") != NULL, interval[i].rc != 0, "  names the bounds");
+		is_int(strstr(fake.error, "is not a time from 10ms to 1h") != NULL, interval[i].rc != 0, "  names the bounds");
 		is_int(option("ceems-trace", interval[i].arg, 1), 0, "  never in a step");
 	}
 	is_int(option("ceems-profile", NULL, 0), 0, "a profile, no argument");
