@@ -143,8 +143,8 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 		if (err.text[0] && is_first(step))
 			logger_info("job %u: %s; the energy of that GPU is unallocated", id->job_id, err.text);
 		else if (!held && !err.text[0] && list_find_first(step->job_gres_list, is_gpu, NULL))
-			logger_info("job %u: gres.conf names no device file that belongs to its GPUs; "
-				    "their energy is not the job's",
+			logger_info("job %u: gres.conf has no device file (File=) for its GPUs; the job gets none "
+				    "of their energy",
 				    id->job_id);
 	}
 	if (all->map && step->step_gres_list)

@@ -104,7 +104,8 @@ static int intake_append_keys(struct intake *in)
 			break;
 	if (n && i == n) {
 		feed_release_keys(in->feed);
-		logger_info("ceems: jobcomp: the queue was full: %zu job ends are read from slurmdbd", n);
+		logger_info("ceems: jobcomp: the queue was full: ceems-recorder reads %zu job ends from slurmdbd "
+			    "instead", n);
 	} else if (n) {
 		feed_rewind_keys(in->feed);
 	}
@@ -122,7 +123,7 @@ static void intake_append_lost(struct intake *in)
 		return;
 	for (i = 0; i < lost.nids; i++)
 		used += (size_t)snprintf(ids + used, sizeof(ids) - used, " %" PRIu32, lost.id[i]);
-	logger_error("ceems: jobcomp: the queue is full: the ends of %" PRIu64 " jobs are looked for in "
+	logger_error("ceems: jobcomp: the queue is full: ceems-recorder looks for the ends of %" PRIu64 " jobs in "
 		     "slurmdbd:%s%s", lost.count, ids, lost.count > lost.nids ? " ..." : "");
 	(void)inbox_append(in->inbox, INBOX_LOST, &lost.count, sizeof(lost.count));
 }
@@ -162,7 +163,8 @@ static void *intake_run(void *arg)
 		rc = intake_write(in, &err);
 		if (rc < 0) {
 			logger_log_once(&trouble, LOGGER_ERROR, "ceems: jobcomp: %s; job ends %s", err.text,
-					is_stopping ? "in memory are lost, and looked for in slurmdbd" :
+					is_stopping ? "in memory are lost; ceems-recorder looks for them in "
+						      "slurmdbd" :
 						      "wait in memory until the inbox can be written");
 			if (!is_stopping)
 				feed_pause(in->feed, RETRY_MS);

@@ -103,7 +103,7 @@ static int start(struct errmsg *err)
 		return errmsg_errno(err, rc, "ceems.conf");
 	rc = settings_load(path, &settings, err);
 	if (rc == -ENOENT)
-		logger_info("ceems: jobcomp: no %s: every setting has its default", path);
+		logger_info("ceems: jobcomp: %s does not exist; every setting has its default", path);
 	else if (rc < 0)
 		return rc;
 	job_copy_site(&site);
@@ -156,7 +156,8 @@ int fini(void)
 	if (!intake)
 		return SLURM_SUCCESS;
 	if (!intake_stop(intake)) {
-		error("ceems: jobcomp: the disk of InboxDir hangs; a thread is left behind");
+		error("ceems: jobcomp: the disk of InboxDir does not answer; the thread that writes to it is left "
+		      "running");
 		module_pin(&intake); /* keep the plugin loaded, since the thread still runs its code */
 	}
 	intake = NULL;

@@ -104,7 +104,7 @@ static int load_settings(struct recorder *r, const char *conf, struct errmsg *er
 		return errmsg_set(err, -ENAMETOOLONG, "the path of ceems.conf is too long");
 	rc = settings_load(path, &r->settings, err);
 	if (rc == -ENOENT && !conf)
-		logger_info("ceems: recorder: no %s: defaults are in force", path);
+		logger_info("ceems: recorder: %s does not exist; every setting has its default", path);
 	return rc == -ENOENT && !conf ? 0 : rc;
 }
 

@@ -75,7 +75,7 @@ static int inbox_take_end(struct recorder *r, const struct job_facts *facts, siz
 	int rc = job_facts_record_key(facts, len, r->site.cluster, key, sizeof(key));
 
 	if (rc < 0) {
-		logger_error("ceems: an entry of the inbox is not a job: skipped");
+		logger_error("ceems: InboxDir has an entry that is not a valid job end; it is skipped");
 		return 0;
 	}
 	rc = store_job_get(r->store, key, &known, err);
@@ -106,7 +106,7 @@ static int inbox_take_start(struct recorder *r, const struct job_facts *facts, s
 		record_destroy(record);
 	}
 	if (rc < 0)
-		return rc == -EINVAL ? 0 : errmsg_errno(err, rc, "a job's start");
+		return rc == -EINVAL ? 0 : errmsg_errno(err, rc, "cannot make the record of a job's start");
 	rc = store_record_append(r->store, STORE_START, key, json, json_len, 0, NULL, err);
 	/* records of starts are optional: drop them, or they take room from job ends */
 	return rc == -ENOSPC ? 0 : rc;
@@ -151,7 +151,7 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 		free(facts);
 		return rc;
 	}
-	logger_error("ceems: the inbox has an entry of kind %d, which this version does not know: skipped", (int)e->kind);
+	logger_error("ceems: InboxDir has an entry of kind %d, which this version does not know; it is skipped", (int)e->kind);
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static void run_close(struct recorder *r)
 	if (r->store)
 		store_end_waits(r->store);
 	if (r->sinks && !deliveries_stop(r->sinks, SINKS_STOP_NS)) {
-		logger_error("ceems: a sink does not end; its thread is left running");
+		logger_error("ceems: a sink does not stop; its thread is left running");
 		return; /* the sink uses the store */
 	}
 	store_close(r->store);
@@ -146,7 +146,7 @@ static void run_start_client(struct recorder *r)
 	if (rc == 0)
 		rc = slurmdb_client_create(&o, has_dbd ? &r->ctld : &r->client, &err);
 	if (rc < 0) {
-		logger_error("ceems: Slurm cannot be asked: %s", err.text);
+		logger_error("ceems: cannot prepare requests to Slurm: %s", err.text);
 		recorder_jobs_fini(r);
 	}
 }
@@ -279,7 +279,7 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err)
 	if (rc == 0)
 		logger_info("ceems: recorder: takes job ends from %s, keeps records in %s until they are "
 			    "delivered to: %s", r->settings.inbox_dir, r->settings.store_dir,
-			    *r->settings.sinks ? r->settings.sinks : "nobody (Sinks is empty)");
+			    *r->settings.sinks ? r->settings.sinks : "no sink (Sinks is empty)");
 	while (rc == 0) {
 		uint64_t now_ns = clock_mono_ns();
 

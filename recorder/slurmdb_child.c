@@ -108,7 +108,7 @@ int slurmdb_child_start(struct slurmdb_child *c, uint64_t now)
 	int rc;
 
 	if (!child_may_start(c)) {
-		(void)snprintf(c->why, sizeof(c->why), "workers that were killed do not end");
+		(void)snprintf(c->why, sizeof(c->why), "killed workers do not exit");
 		return -EBUSY;
 	}
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -151,8 +151,8 @@ int slurmdb_child_send(struct slurmdb_child *c, const char *text, size_t len)
 
 	if (n == (ssize_t)len)
 		return 0;
-	(void)snprintf(c->why, sizeof(c->why), "the question could not be written: %s",
-		       n < 0 ? strerror(errno) : "no room");
+	(void)snprintf(c->why, sizeof(c->why), "the request could not be sent to the worker: %s",
+		       n < 0 ? strerror(errno) : "its pipe is full");
 	return -EIO;
 }
 

@@ -10,7 +10,7 @@ const char *slurmdb_sign_text(enum slurmdb_sign sign)
 		[SIGN_NONE] = "nothing",
 		[SIGN_END] = "the job's end",
 		[SIGN_START] = "the job's start",
-		[SIGN_THIS_END] = "the end that slurmctld told last",
+		[SIGN_THIS_END] = "the end that slurmctld reported last",
 		[SIGN_THIS_RUN] = "the steps of this run",
 		[SIGN_STEP_END] = "the end of a step",
 		[SIGN_STEP_USAGE] = "the usage of a step",
