@@ -160,9 +160,9 @@ static void external_tell(struct value *v, uint64_t mono_ns, uint64_t wall_ns)
 	const struct external_line *l = &v->line;
 
 	if (!v->is_there) {
-		helper_say("error %s it is not in the file any more", l->name);
+		helper_say("error %s the file no longer has a line for it", l->name);
 	} else if (l->stamp_ns > wall_ns + AHEAD_NS) {
-		helper_say("error %s its time is %" PRIu64 " s to come", l->name,
+		helper_say("error %s its time is %" PRIu64 " s in the future", l->name,
 			   (l->stamp_ns - wall_ns) / NSEC_PER_SEC);
 	} else if (l->stamp_ns + OLD_NS < wall_ns) {
 		helper_say("late %s", l->name);

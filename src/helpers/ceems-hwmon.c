@@ -88,11 +88,11 @@ static const char *hwmon_double_count(const struct meters *s, const struct hwmon
 		if (!hwmon_same_rail(&m->rail, rail))
 			continue;
 		if (m->is_energy && !new->is_energy)
-			return "an energy counter shows it";
+			return "an energy counter of the same rail is used";
 		if (strcmp(m->chip, new->chip) != 0)
-			return "another chip shows it";
+			return "a sensor of another chip for the same rail is used";
 		if (rail->is_whole_node && !rail->is_summed)
-			return "there is one before it, and whether they add up is not known";
+			return "an earlier sensor of the node is used, and whether they add up is not known";
 	}
 	return NULL;
 }

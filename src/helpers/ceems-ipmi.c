@@ -99,7 +99,7 @@ static enum outcome outcome_of_answer(struct bmc *b, fiid_obj_t rs, uint64_t *re
 	if (!watts)
 		return told_error("DCMI power reading: 0 W");
 	if (is_seen_before(b, stamp))
-		return told_error("DCMI power reading: the same one again");
+		return told_error("DCMI power reading: the time stamp has not changed");
 	*ret_mw = watts * 1000;
 	return OUTCOME_VALUE;
 }

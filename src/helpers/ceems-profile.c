@@ -163,10 +163,10 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 		setup.dump_size = DUMP_BYTES;
 	}
 	if (fd < 0)
-		return errmsg_errno(err, -errno, "the step's cgroup");
+		return errmsg_errno(err, -errno, "cannot open the step's cgroup");
 	rc = perf_cgroup_cpus((pid_t)strtol(tasks, NULL, 10), &cpu, &setup.ncpus);
 	if (rc < 0)
-		return errmsg_errno(err, rc, "the step's CPUs");
+		return errmsg_errno(err, rc, "cannot read the CPUs of the step");
 	setup.cpu = cpu;
 	return stacks_open(&setup, &s->stacks, err);
 }

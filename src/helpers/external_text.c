@@ -110,7 +110,7 @@ int external_text_parse(char *text, size_t len, struct external_line ret[EXTERNA
 			continue;
 		why = parse_line(line, &l);
 		if (!why && has_name(ret, n, l.name))
-			why = "the part is there twice";
+			why = "the file has the part twice";
 		if (why)
 			return errmsg_set(err, -EINVAL, "line %u: %s", lineno, why);
 		ret[n++] = l; /* no part twice: there is room for all */

@@ -238,7 +238,8 @@ static int login_to_errno(const struct redfish_client *c, long status, struct er
 	case 401:
 	case 403:
 		return errmsg_set(err, -EACCES,
-				  "%s%s: login of user %s is refused (HTTP %ld): see to User and Password, and whether the account is locked",
+				  "%s%s: login of user %s is refused (HTTP %ld): check User, Password and whether "
+				  "the account is locked",
 				  c->conf->url, c->sessions, c->conf->user, status);
 	case 404:
 	case 405:

@@ -52,10 +52,10 @@ static int json_parse(const char *text, size_t len, json_t **ret, struct errmsg 
 	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 
 	if (!root)
-		return errmsg_set(err, -EINVAL, "no JSON: %s in line %d", why.text, why.line);
+		return errmsg_set(err, -EINVAL, "not JSON: %s in line %d", why.text, why.line);
 	if (!json_is_object(root)) {
 		json_decref(root);
-		return errmsg_set(err, -EINVAL, "no JSON object");
+		return errmsg_set(err, -EINVAL, "not a JSON object");
 	}
 	*ret = root;
 	return 0;
@@ -175,7 +175,7 @@ static int get_number(const json_t *v, const char *name, double max, double scal
 	if (!v || json_is_null(v))
 		return 0;
 	if (!json_is_number(v))
-		return errmsg_set(err, -ERANGE, "%s is no number", name);
+		return errmsg_set(err, -ERANGE, "%s is not a number", name);
 	value = json_number_value(v);
 	if (!(value >= 0 && value <= max)) /* a NaN too */
 		return errmsg_set(err, -ERANGE, "%s is %g, which cannot be", name, value);

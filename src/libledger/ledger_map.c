@@ -345,7 +345,7 @@ int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *
 	} while (rc == -EAGAIN && ++tries < 10);
 	if (rc < 0) {
 		ledger_close(l);
-		return rc == -EAGAIN ? errmsg_set(err, -EBUSY, "%s: replaced all the time", path)
+		return rc == -EAGAIN ? errmsg_set(err, -EBUSY, "%s: other processes keep replacing the file", path)
 				     : rc;
 	}
 	*ret = l;

@@ -83,7 +83,7 @@ static int bpfload_wait_for(const char *helper, char *const *argv, uint64_t time
 	int rc;
 
 	if (pipe2(pipefd, O_CLOEXEC) < 0)
-		return errmsg_errno(err, -errno, "%s: no pipe", helper);
+		return errmsg_errno(err, -errno, "cannot make a pipe from %s", helper);
 	in = pipefd[0];
 	out = pipefd[1];
 	rc = helper_spawn(argv, NULL, -1, out, &pid);

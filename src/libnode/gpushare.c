@@ -79,7 +79,7 @@ static void add_instance(struct gpumap *map, const struct gpu_slices *known,
 	if (share)
 		add_share(&ret[d->file.unit], share);
 	else
-		note_unknown(d, "neither NVML nor the type in gres.conf tells how large the instance is",
+		note_unknown(d, "neither NVML nor Type in gres.conf gives the size of the instance",
 			     err);
 }
 

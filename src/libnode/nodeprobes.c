@@ -256,7 +256,7 @@ void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
 		read_sockets(np, line[i].s->bpf_slot, &values);
 		read_filesystems(np, line[i].s->bpf_slot, &values);
 		ledger_book_salvage(book, line[i].slot, &values);
-		logger_info("job %u: slurmstepd %d was killed; what its step did is known all the same",
+		logger_info("job %u: slurmstepd %d was killed; slurmd keeps the BPF counts of its step",
 			    line[i].s->id.job_id, (int)atomic_load(&line[i].s->stepd_pid));
 	}
 }

@@ -161,7 +161,7 @@ static void open_series(struct sampler *s, const char *node)
 	if (!o.path[0])
 		return;
 	if (factor_feed_open(&o, &s->feed, &err) < 0)
-		logger_error("emissions: %s; the yearly mean counts", err.text);
+		logger_error("emissions: %s; the yearly mean is used", err.text);
 	else
 		(void)factor_feed_wait(s->feed, clock_mono_ns() + SERIES_WAIT_NS);
 }

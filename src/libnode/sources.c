@@ -31,7 +31,7 @@ static const char *reason_of(const struct sources_entry *e)
 {
 	const char *why = sources_why(e);
 
-	return *why ? why : e->rc < 0 ? strerror(-e->rc) : "it has nothing new";
+	return *why ? why : e->rc < 0 ? strerror(-e->rc) : "it has no new readings";
 }
 
 static void log_reading(struct sources_entry *e, uint64_t now_ns)
@@ -55,7 +55,8 @@ static void log_reading(struct sources_entry *e, uint64_t now_ns)
 	}
 	if (e->rc == 0 && e->last.rejected) /* logged only once, because a bad counter may fail again and again */
 		logger_log_once(&e->log_rejected, LOGGER_ERROR,
-				"%s: a counter failed or was implausible and is not booked; more are only counted",
+				"%s: a counter failed or was implausible and is not booked; later ones are "
+				"counted, not logged",
 				name);
 }
 
@@ -63,7 +64,7 @@ static void log_late(struct sources_entry *e, uint64_t now_ns)
 {
 	switch (logger_trouble_note(&e->late, e->is_late, now_ns)) {
 	case LOGGER_BEGINS:
-		logger_error("%s: has nothing new; what only it measures is missing until it has",
+		logger_error("%s: has no new readings; what only it measures is missing until it has",
 			     source_name(e->id));
 		break;
 	case LOGGER_ENDS:
@@ -93,7 +94,7 @@ static void log_lost(struct sources_entry *e, bool has_estimate, uint64_t now_ns
 	switch (logger_trouble_note(&e->lost, e->is_lost, now_ns)) {
 	case LOGGER_BEGINS:
 		logger_error("%s: is lost: %s; %s, and ceems check says more", name, reason_of(e),
-			     has_estimate ? "the model's estimate counts meanwhile" :
+			     has_estimate ? "the model's estimate is used meanwhile" :
 			     e->source	  ? "what only it measures is missing until it is back" :
 					    "it is not tried again until slurmd is restarted");
 		break;

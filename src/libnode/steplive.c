@@ -71,7 +71,8 @@ int steplive_start(const struct steplive_setup *setup, struct steplive **ret)
 	rc = setup->every_ns ? thread_start(&sl->thread, steplive_run, sl) : -ENOENT;
 	sl->has_thread = rc == 0;
 	if (setup->every_ns && rc < 0)
-		logger_info("no thread for this step: %s; ceems.prom has its hardware counters when Slurm polls",
+		logger_info("cannot start a thread for this step: %s; its hardware counters in ceems.prom change "
+			    "only when Slurm polls",
 			    strerror(-rc));
 	*ret = sl;
 	return 0;

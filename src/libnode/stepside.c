@@ -393,7 +393,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 
 	if (is_extern(st) && ledger_wait_others(st->ledger, st->id.job_id, st->slot,
 						STEPSIDE_OTHERS_NS) < 0)
-		logger_info("job %u: other steps are still there; its energy may lack theirs",
+		logger_info("job %u: other steps have not ended; the job's energy may lack theirs",
 			    st->id.job_id);
 	steptrace_halt(st->trace);
 	stepprofile_halt(st->profile);

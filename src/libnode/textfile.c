@@ -273,7 +273,7 @@ static void put_ledger(struct writer *w)
 	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge",
 		      LAST_TICK_HELP, p->t_wall_ns / NSEC_PER_MSEC, 1000);
 	prom_put_node(&w->prom, "ceems_ledger_gaps_total", "counter",
-		      "Samples that came too late to tell steps of the meantime apart",
+		      "Samples that came so late that steps in between cannot be told apart",
 		      p->gaps, 1);
 	prom_put_node(&w->prom, "ceems_ledger_steps", "gauge", "Steps in the node ledger",
 		      used, 1);

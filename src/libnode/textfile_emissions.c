@@ -56,7 +56,7 @@ static void put_factors(struct prom *p, const struct ledger_page *page,
 	};
 	static const struct prom_family age = {
 		"ceems_emission_factor_age_seconds", "gauge",
-		"How long ago the time ended that the factor is of; 0: it holds", 1
+		"Time since the interval of the emission factor ended; 0: it has not ended", 1
 	};
 	uint64_t now_s = page->t_wall_ns / NSEC_PER_SEC;
 	struct shown_factor s[2];

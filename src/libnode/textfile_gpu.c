@@ -79,7 +79,8 @@ static const struct {
 	{ GPU_VALUE_SM_MHZ, 1000000, { "ceems_gpu_sm_clock_hertz", "gauge", "Clock of the SMs", 1 } },
 	{ GPU_VALUE_MEM_MHZ, 1000000, { "ceems_gpu_memory_clock_hertz", "gauge", "Clock of the memory", 1 } },
 	{ GPU_VALUE_THROTTLED_PPM, 1,
-	  { "ceems_gpu_throttled_ratio", "gauge", "1 if clocks are held down by the power cap, heat or a cause that is not told",
+	  { "ceems_gpu_throttled_ratio", "gauge", "1 if clocks are held down by the power cap, heat or an unknown "
+						  "cause",
 	    PPM } },
 	{ GPU_VALUE_THROTTLED_POWER_PPM, 1,
 	  { "ceems_gpu_throttled_power_ratio", "gauge", "1 if clocks are held down by the power cap", PPM } },

@@ -111,7 +111,7 @@ has_told() {
 wait_for 60 has_told $(($(wc -l <"$told") + 2))
 ok $? "the BMC tells"
 bmc_shows hang
-wait_for 120 slurmd_says "ipmi: has nothing new"
+wait_for 120 slurmd_says "ipmi: has no new readings"
 ok $? "a BMC that hangs is said"
 wait_for 120 has_rest
 ok $? "parts and rest are what the BMC showed, to the microjoule"

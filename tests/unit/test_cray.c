@@ -263,7 +263,7 @@ static void test_modules(void)
 	(void)machine_read(&m, 0);
 	ok(!reading_has(&m.r, DOMAIN_GPU), "they are left to who can tell them apart");
 	source_cray.describe(m.source, buf, sizeof(buf));
-	ok(strstr(buf, "4 accelerators are more GPUs") != NULL, "said so");
+	ok(strstr(buf, "4 accelerators have several GPUs each") != NULL, "said so");
 	machine_fini(&m);
 
 	machine_init(&m, &source_cray, "cray-ex");

@@ -46,9 +46,9 @@ static void test_text_bad(void)
 		{ "bad time", "node energy_joules 1 now\n", "line 1: the time" },
 		{ "giant time", "node energy_joules 1 18446744074\n", "line 1: the time" },
 		{ "a part twice", "node energy_joules 1 2\nnode power_watts 1 2\n",
-		  "line 2: the part is there twice" },
+		  "line 2: the file has the part twice" },
 		{ "a part twice in two ways", "gpu3 power_watts 1 2\ngpu03 power_watts 1 2\n",
-		  "line 2: the part is there twice" },
+		  "line 2: the file has the part twice" },
 	};
 	char nul[] = "node energy_joules 1 2\ncpu0\0energy_joules 1 2\n";
 	struct external_line lines[EXTERNAL_LINES_MAX];
@@ -296,7 +296,7 @@ static void test_declares(void)
 	ok(ask(&t) && strstr(t.said, "meter gpu0 gpu 0 power 2500\n") &&
 		   strstr(t.said, "cpu1 power, node energy, gpu0 power\n"),
 	   "one that comes later");
-	ok(strstr(t.said, "error cpu1 it is not in the file any more\n") != NULL, "one that is gone");
+	ok(strstr(t.said, "error cpu1 the file no longer has a line for it\n") != NULL, "one that is gone");
 	talk_end(&t);
 }
 

@@ -413,7 +413,7 @@ static void test_failures(void)
 	fake[SOURCE_CRAY].late = 0;
 	tick(&m);
 	is_str(logged,
-	       "cray: has nothing new; what only it measures is missing until it has\n"
+	       "cray: has no new readings; what only it measures is missing until it has\n"
 	       "cray: has new readings again\n",
 	       "  and for one that is late");
 	logged[0] = '\0';
@@ -490,7 +490,7 @@ static void test_lost(void)
 		ok(m.r.lost == 1u << ids[i] && sources_status(m.s, ids[i], &st) && st.is_lost,
 		   "  twenty are");
 		(void)snprintf(want, sizeof(want), "%s: is lost: %s; what only it measures is missing until it is back",
-			       name, is_silent ? "it has nothing new" : "Input/output error");
+			       name, is_silent ? "it has no new readings" : "Input/output error");
 		ok(strstr(logged, want) != NULL, "  and it is said: %s", logged);
 		ok(m.r.from[DOMAIN_CPU] != SOURCE_MODEL && m.r.from[DOMAIN_OTHER] != SOURCE_MODEL,
 		   "  the model does not take over");
@@ -517,7 +517,7 @@ static void test_lost_from_start(void)
 	tick(&m);
 	ok(m.r.lost == 1u << SOURCE_REDFISH && sources_status(m.s, SOURCE_REDFISH, &st) && st.is_lost,
 	   "a configured source that cannot be opened is lost");
-	is_str(logged, "redfish: is lost: /sys/redfish: No such device; the model's estimate counts meanwhile, "
+	is_str(logged, "redfish: is lost: /sys/redfish: No such device; the model's estimate is used meanwhile, "
 		   "and ceems check says more\n", "  which is said");
 	tick(&m);
 	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "  the model counts");

@@ -310,7 +310,8 @@ int hwevents_check_names(const struct perf_request *request, struct errmsg *err)
 	if (!request->nevents)
 		return 0;
 	if (!pfm_open(&pfm))
-		return errmsg_set(err, -EOPNOTSUPP, PFM_LIBRARY " is not here to look names of events up");
+		return errmsg_set(err, -EOPNOTSUPP, PFM_LIBRARY " is not installed, so names of events cannot be "
+								"checked");
 	for (i = 0; i < request->nevents && i < PERF_REQUEST_EVENTS && used < sizeof(text); i++)
 		if (!is_known(&pfm, request->event[i]))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
@@ -326,7 +327,8 @@ static void encode_all(struct hwevents *h)
 
 int hwevents_check_names(const struct perf_request *request, struct errmsg *err)
 {
-	return request->nevents ? errmsg_set(err, -EOPNOTSUPP, "this build cannot look names of events up") : 0;
+	return request->nevents ? errmsg_set(err, -EOPNOTSUPP, "built without libpfm4, so names of events cannot "
+							       "be checked") : 0;
 }
 #endif
 

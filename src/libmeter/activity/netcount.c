@@ -101,8 +101,8 @@ static int netcount_attach(struct netcount *n, struct probes *p, struct errmsg *
 		rc = attach_one(prog, n->cgroup, hook[i].type, &n->link[i]);
 		if (rc == -EPERM)
 			return errmsg_set(err, rc,
-					  "packets: cannot attach to the step's cgroup: it takes "
-					  "CAP_NET_ADMIN, and no program above that suffers no other");
+					  "packets: cannot attach to the step's cgroup: CAP_NET_ADMIN is missing, "
+					  "or a parent cgroup has an exclusive program");
 		if (rc == -ENOENT)
 			rc = -ENODEV;
 		if (rc < 0)
@@ -117,7 +117,7 @@ static int open_cgroup(struct netcount *n, int fd, struct errmsg *err)
 
 	n->cgroup = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (n->cgroup < 0 || fstat(n->cgroup, &st) < 0)
-		return errmsg_errno(err, -errno, "packets: the step's cgroup");
+		return errmsg_errno(err, -errno, "packets: cannot open the step's cgroup");
 	n->id = st.st_ino;
 	return 0;
 }

@@ -133,7 +133,7 @@ static bool open_bperf(struct perf *p, const struct perf_target *target)
 	if (!target->probes || !target->slot || !p->n || perf_cgroup_cpus(p->pid[0], &cpu, &n) < 0)
 		return false;
 	if (bperf_open(target->probes, target->slot, &hw->events, cpu, n, &hw->bperf, &err) < 0) {
-		logger_debug("perf: not by bperf: %s", err.text);
+		logger_debug("perf: bperf is not used: %s", err.text);
 		return false;
 	}
 	hw->way = "bperf";
@@ -334,8 +334,7 @@ void perf_poll(struct perf *p)
 	if (!p->is_given_back && !has_profiler(p) && !is_short_of_pmu(p))
 		return;
 	if (!p->is_given_back)
-		logger_info("perf: hardware counters are left to somebody else's profiler; ours "
-			    "end here");
+		logger_info("perf: another program needs the hardware counters; counters of this step end here");
 	p->is_given_back = true;
 	for (i = PART_HW; i <= PART_OWN; i++)
 		if (p->part[i].set || p->part[i].bperf)
@@ -463,7 +462,7 @@ static void fill_detail(const struct perf *p, const struct perf_sum *own,
 	if (hw->way)
 		(void)snprintf(detail->counters, sizeof(detail->counters), "%s, %s%s", hw->way,
 			       hw->events.machine,
-			       p->is_given_back ? ", until a profiler came" : "");
+			       p->is_given_back ? ", until another program took the counters" : "");
 	if (!p->part[PART_OWN].way)
 		return;
 	for (i = 0; i < events->n && i < PERF_REQUEST_EVENTS; i++) {

@@ -276,7 +276,7 @@ int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errms
 	setup.user_registers = user_registers;
 	setup.dump_size = 8;
 	if (!user_registers)
-		(void)errmsg_set(ret_no_dump, -EOPNOTSUPP, "not on this processor");
+		(void)errmsg_set(ret_no_dump, -EOPNOTSUPP, "user stacks cannot be copied on this type of CPU");
 	else
 		(void)try_event(&setup, ret_no_dump);
 	return 0;

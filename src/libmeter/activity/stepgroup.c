@@ -210,7 +210,7 @@ int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *r
 	int attempt, rc;
 
 	if (!n)
-		return errmsg_errno(err, -EINVAL, "a v2 cgroup for no task");
+		return errmsg_errno(err, -EINVAL, "cannot make a v2 cgroup without a task");
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return errmsg_errno(err, -ENOMEM, "a v2 cgroup");
@@ -220,7 +220,7 @@ int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *r
 	if (rc < 0)
 		goto fail;
 	if (is_in_step(parent, g->name)) {
-		rc = errmsg_set(err, -EEXIST, "%s is a step's v2 cgroup", parent);
+		rc = errmsg_set(err, -EEXIST, "the tasks are in a step's v2 cgroup already, %s", parent);
 		goto fail;
 	}
 	(void)snprintf(path, sizeof(path), "%s/%s", parent[1] ? parent : "", g->name);

@@ -360,7 +360,7 @@ static void cray_describe(const struct source *s, char *buf, size_t size)
 			 ngpus == 1 ? "" : "s");
 	else if (s->naccels_left_out)
 		snprintf(buf + n, size - (size_t)n,
-			 "; %u accelerators are more GPUs than that, left to rocm or nvml",
+			 "; %u accelerators have several GPUs each; left to rocm or nvml",
 			 s->naccels_left_out);
 }
 

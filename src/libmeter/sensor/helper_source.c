@@ -333,7 +333,8 @@ static void take_reading(struct source *s, struct meter *m, uint64_t t_ns, uint6
 		m->until_ns = t_ns;
 	else if (rc != -ENODATA)
 		logger_log_once(&s->implausible, LOGGER_ERROR,
-				"%s: a value of %s is implausible and is not booked; more are only counted",
+				"%s: a value of %s is implausible and is not booked; later ones are counted, not "
+				"logged",
 				source_who(s), m->name);
 }
 
@@ -362,7 +363,7 @@ static void take_late(struct source *s, const char *name, struct reading *out)
 	struct meter *m = meter_find(s, name);
 
 	if (!m) {
-		take_error(s, "-", "an unknown meter is late", out);
+		take_error(s, "-", "the helper reports a late value of an unknown meter", out);
 		return;
 	}
 	m->is_read = false;

@@ -304,11 +304,11 @@ static int open_events(struct powerpmu *p, const char *root, struct errmsg *err)
 		return errmsg_errno(err, rc, PMU "cpumask");
 	rc = topology_read(root, /* ncpus= */ 1, &topology);
 	if (rc < 0)
-		return errmsg_errno(err, rc, "processors and sockets");
+		return errmsg_errno(err, rc, "cannot read the topology of processors and sockets");
 	o.topology = topology;
 	rc = open_cpumask(&o, mask, err);
 	if (rc == 0 && has_only_psys(p))
-		rc = errmsg_set(err, -ENODEV, PMU "events has psys alone, which stands still");
+		rc = errmsg_set(err, -ENODEV, PMU "events has only psys, whose counter does not move");
 	else if (rc == 0 && !p->n)
 		rc = errmsg_set(err, -ENODEV, PMU "events has no energy");
 	return rc;
