@@ -128,8 +128,8 @@ bool check_slurm_user_writes(struct check *c, const char *what, const char *dir,
 	else
 		(void)snprintf(hint, sizeof(hint), "chown %s%s %s", makes ? "-R " : "", user, dir);
 	if (!is_there)
-		check_error(c, what, hint, "%s is not there%s", dir,
-			    makes ? ", and SlurmUser, as whom slurmctld runs, cannot make it" : "");
+		check_error(c, what, hint, "%s does not exist%s", dir,
+			    makes ? ", and SlurmUser, as whom slurmctld runs, cannot create it" : "");
 	else
 		check_error(c, what, hint, "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir,
 			    user, strcmp(closed, dir) ? "enter" : "write in", closed);

@@ -42,7 +42,7 @@ static void check_group(struct check *c, const struct probes *p, enum probes_gro
 		check_note(c, what, "%s: %s; %s", groups[group].counts, probes_why_text(why),
 			   instead(group));
 	else if (lost)
-		check_warn(c, what, "report this as a bug of slurm-ceems, and what the steps did",
+		check_warn(c, what, "report this as a bug of slurm-ceems, and say what the steps did",
 			   "%s: %llu events were not counted since the programs were loaded, because a map was full",
 			   groups[group].counts, (unsigned long long)lost);
 	else if (asked_by)
@@ -92,8 +92,7 @@ static void check_absent(struct check *c)
 		check_warn(c, "bpf", "mount -t bpf -o mode=700 bpf /sys/fs/bpf, then restart slurmd",
 			   "%s is not on a bpf file system: I/O and network are n/a", dir);
 	else
-		check_note(c, "bpf", "%s: nothing is loaded; slurmd's plugin does that, and logs why if "
-				     "it cannot", dir);
+		check_note(c, "bpf", "%s: no programs are loaded; slurmd's plugin loads them, or logs why it cannot", dir);
 }
 
 void check_bpf(struct check *c)
@@ -113,7 +112,7 @@ void check_bpf(struct check *c)
 		return;
 	}
 	if ((rc == -EACCES || rc == -EPERM) && geteuid() != 0) {
-		check_note(c, "bpf", "%s: only root can look", err.text);
+		check_note(c, "bpf", "%s: only root can read it", err.text);
 		return;
 	}
 	if (rc < 0) {

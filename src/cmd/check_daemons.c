@@ -40,7 +40,7 @@ static bool check_answer(struct check *c, const char *what, const char *hint, co
 	if (status == 0)
 		check_ok(c, what, "answers");
 	else if (status == NOT_FOUND)
-		check_note(c, what, "not asked: its command is not installed here");
+		check_note(c, what, "not checked: its command is not installed here");
 	else
 		check_error(c, what, hint, "does not answer: %s", *line ? line : "not within 10 s");
 	return status == 0;
@@ -52,7 +52,7 @@ static bool check_munge(struct check *c)
 	const char *type = slurmconf_get(c->slurm, "AuthType");
 
 	return (type && strcasecmp(type, "auth/munge")) ||
-	       check_answer(c, "munge", "systemctl enable --now munge; then ceems check again",
+	       check_answer(c, "munge", "systemctl enable --now munge; then run ceems check again",
 			    "timeout 10 munge -n 2>&1 >/dev/null");
 }
 
@@ -92,7 +92,8 @@ static void check_node_versions(struct check *c)
 		nodes = line + strspn(line, " ") + strlen(version);
 		nodes += strspn(nodes, " ");
 		line[strcspn(line, "\n")] = '\0';
-		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them, and ceems check there",
+		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them, and run ceems "
+						   "check there",
 			       version);
 		/* if there are very many nodes, only the first ones are named */
 		check_warn(c, "slurmd", hint, "nodes run Slurm %s, and %.200s%s have %s: they need another build",
@@ -171,8 +172,8 @@ static void check_loaded(struct check *c, const char *daemon, const char *key, c
 	(void)snprintf(hint, sizeof(hint), "systemctl restart %s", daemon);
 	switch (has_loaded(daemon, file)) {
 	case NOT_LOADED:
-		check_error(c, daemon, hint, "runs without %s: it was started before slurm.conf named it, or "
-			    "refused it, which its log says", file);
+		check_error(c, daemon, hint, "runs without %s: it was started before slurm.conf named the plugin, "
+					     "or could not load it (see its log)", file);
 		break;
 	case OLD_FILE:
 		check_warn(c, daemon, hint, "runs an older file of %s than is installed", file);

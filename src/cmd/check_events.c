@@ -44,7 +44,7 @@ void check_events(struct check *c)
 		check_error(c, "PerfDefault", "PerfDefault with names that showevtinfo (libpfm4) lists", "%s", err.text);
 		break;
 	default:
-		check_warn(c, "PerfDefault", "install libpfm4 on the nodes, or no events: in PerfDefault",
+		check_warn(c, "PerfDefault", "install libpfm4 on the nodes, or take events: out of PerfDefault",
 			   "%s: nodes without libpfm4 do not count these events", err.text);
 	}
 }

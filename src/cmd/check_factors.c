@@ -81,8 +81,8 @@ static void check_newest_point(struct check *c, const struct factor_chain *chain
 	struct factor_mix m;
 
 	if (!p) {
-		check_error(c, "series", "ceems factors list; EmissionRegion=<one of these>",
-			    "%s has no average factor of region %s; the yearly mean counts",
+		check_error(c, "series", "EmissionRegion=<a region that ceems factors list shows>",
+			    "%s has no average factor of region %s; the yearly mean is used",
 			    c->settings.emission_series_file, chain->region);
 		return;
 	}
@@ -94,12 +94,11 @@ static void check_newest_point(struct check *c, const struct factor_chain *chain
 			 m.now.source, until);
 	else
 		check_warn(c, "series", FIX_SERIES,
-			   "the newest factor of %s was until %s; what counts now is the %s one, %s g "
-			   "CO2e/kWh", chain->region, until, factor_step_name(m.now_step),
+			   "the newest factor of %s ended at %s; the %s factor is used, %s g CO2e/kWh", chain->region, until, factor_step_name(m.now_step),
 			   grams(m.now.mg_per_kwh, g));
 	if (p->factor.scope != chain->fixed.scope)
-		check_note(c, "series", "its factors are %s, the yearly mean is %s: where one stands in "
-			   "for the other, emissions jump", emission_scope_name(p->factor.scope),
+		check_note(c, "series", "its factors are %s, the yearly mean is %s: emissions jump when one "
+					"replaces the other", emission_scope_name(p->factor.scope),
 			   emission_scope_name(chain->fixed.scope));
 }
 
@@ -109,7 +108,8 @@ static void check_series(struct check *c, struct factor_chain *chain)
 
 	if (!chain->region[0]) {
 		check_error(c, "series", "Country=<ISO code> or EmissionRegion=<zone>",
-			    "EmissionSeriesFile is set, but not of which region its factors count");
+			    "EmissionSeriesFile is set, but neither Country nor EmissionRegion says which region "
+			    "to use");
 		return;
 	}
 	f = read_series(c, chain);

@@ -38,8 +38,7 @@ static void tell_instance(struct gpus *g, const char *what, const struct gpumap_
 			 ppm / 1000 % 10);
 	else
 		check_warn(g->c, "MIG", "Type=<such as 1g.5gb> in gres.conf",
-			   "%s%s: neither NVML nor the type in gres.conf tells how large it is; its energy "
-			   "is unallocated", what, name);
+			   "%s%s: neither NVML nor Type in gres.conf gives its size; its energy is unallocated", what, name);
 }
 
 static void tell_cap(struct gpus *g, uint64_t cap, const char *type)
@@ -56,7 +55,7 @@ static void tell_cap(struct gpus *g, uint64_t cap, const char *type)
 		g->seen++;
 		check_warn(g->c, "MIG", "compare gres.conf with nvidia-smi mig -lgi",
 			   "%s%s; its energy is unallocated", path,
-			   f.kind == GPUMAP_UNKNOWN ? gpumap_why(g->map) : "is no instance of a GPU");
+			   f.kind == GPUMAP_UNKNOWN ? gpumap_why(g->map) : "is not an instance of a GPU");
 	}
 }
 

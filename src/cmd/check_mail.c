@@ -28,11 +28,12 @@ void check_mail(struct check *c)
 	if (mail_prog_is_ours(c->settings.mail_prog))
 		check_warn(c, "MailProg", PROGRAM_HINT, "ceems-mail would start itself: mails go through %s", prog);
 	if (access(prog, X_OK) < 0)
-		check_error(c, "MailProg", PROGRAM_HINT, "%s is no program that can be started: no mail goes out", prog);
+		check_error(c, "MailProg", PROGRAM_HINT, "%s is not an executable program: no mail is sent", prog);
 	else if (trust_check(prog, &err) < 0)
-		check_error(c, "MailProg", "let root own the program and its folder, and nobody else write them", "%s", err.text);
+		check_error(c, "MailProg", "make root the owner of the program and its folder, and let nobody else "
+					   "write to them", "%s", err.text);
 	else if (mail_prog_attaches(prog))
-		check_ok(c, "MailProg", "%s; mails of reports have the page attached", prog);
+		check_ok(c, "MailProg", "%s; mailed reports have the HTML page attached", prog);
 	else
-		check_ok(c, "MailProg", "%s; mails of reports are text: only sendmail takes the page", prog);
+		check_ok(c, "MailProg", "%s; mailed reports are text: only sendmail can attach the HTML page", prog);
 }

@@ -59,8 +59,8 @@ static void check_ledger_dir(struct check *c)
 	if (statfs(dir, &fs) == 0 && (unsigned long)fs.f_type != TMPFS_MAGIC &&
 	    (unsigned long)fs.f_type != RAMFS_MAGIC)
 		check_warn(c, "LedgerDir", "LedgerDir=/run/ceems",
-			   "%s is not in memory: slurmd writes there every second, and a disk or "
-			   "server that hangs would hold it up", dir);
+			   "%s is not in memory: slurmd writes there every second, and would wait for a disk or "
+			   "server that hangs", dir);
 }
 
 /*
@@ -76,7 +76,7 @@ static void check_clock(struct check *c)
 			   "nothing keeps this machine's clock right: steps and records would have "
 			   "wrong times, and munge refuses a difference of 5 minutes");
 	else
-		check_ok(c, "clock", "is kept right by a time server");
+		check_ok(c, "clock", "is synchronised");
 }
 
 static void check_ledger(struct check *c)
@@ -96,7 +96,7 @@ static void check_ledger(struct check *c)
 		return;
 	}
 	if (rc == -EACCES || rc == -EPERM) {
-		check_note(c, "ledger", "%s: only root can look", err.text);
+		check_note(c, "ledger", "%s: only root can read it", err.text);
 		return;
 	}
 	if (rc == 0)
@@ -268,14 +268,15 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 	rc = stat_in_child(dir, &st);
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
 	if (rc == -ETIMEDOUT)
-		check_error(c, key, NULL, "%s does not answer: %s end with a line in slurmd's log", dir, files);
+		check_error(c, key, NULL, "%s does not answer: %s are not written, and slurmd's log says so", dir, files);
 	else if (rc < 0)
 		check_error(c, key, rc == -ENOENT ? hint : NULL, "%s: %s", dir, strerror(-rc));
 	else if (!S_ISDIR(st.st_mode))
 		check_error(c, key, NULL, "%s is not a folder", dir);
 	else if ((st.st_mode & 01777) != 01777)
 		check_warn(c, key, hint + strlen("mkdir -p  && ") + strlen(dir),
-			   "%s has mode %04o: all users write there, and none shall remove another's file", dir,
+			   "%s has mode %04o: all users must be able to write there, but not to remove each "
+			   "other's files", dir,
 			   (unsigned int)(st.st_mode & 07777));
 	else
 		check_ok(c, key, "%s", dir);
@@ -296,7 +297,7 @@ static void check_profiles(struct check *c)
 	return;
 #endif
 	if (geteuid() != 0) {
-		check_note(c, "profile", "only root can look whether steps can be sampled");
+		check_note(c, "profile", "run ceems check as root to see whether steps can be sampled");
 		return;
 	}
 	rc = stacks_try(machine ? machine->sampled : 0, &no_dump, &err);

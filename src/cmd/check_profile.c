@@ -95,7 +95,7 @@ void check_profile(struct check *c, const struct slurmconf *conf, const char *pa
 	}
 	p = profile_find(type);
 	if (!p) {
-		check_note(c, "profile", "%s is not one that we know", type);
+		check_note(c, "profile", "%s is not a plugin that ceems check knows", type);
 		return;
 	}
 	if (!check_find_plugin(dirs, p->file, file, sizeof(file))) {

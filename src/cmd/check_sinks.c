@@ -92,7 +92,7 @@ void check_sinks(struct check *c)
 	char name[64];
 
 	if (!check_is_controller(c)) {
-		check_note(c, "Sinks", "the store and where records go are the controller's: ceems check there");
+		check_note(c, "Sinks", "store and sinks are on the controller: run ceems check there");
 		return;
 	}
 	check_store(c);

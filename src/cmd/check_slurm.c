@@ -174,7 +174,7 @@ static void check_plugin_dir(struct check *c)
 	while (next_folder(&rest, path))
 		if (access(path, F_OK) < 0)
 			check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
-				    "%sPluginDir has %s, which is not there: Slurm refuses its configuration",
+				    "%sPluginDir has %s, which does not exist: Slurm refuses its configuration",
 				    at(c, "PluginDir"), path);
 	if (dirs && !find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<')
 		check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
@@ -228,11 +228,11 @@ static void check_energy_type(struct check *c)
 	const char *hint = "AcctGatherEnergyType=" ENERGY_PLUGIN;
 
 	if (!slurmconf_list_has(type, ENERGY_PLUGIN))
-		check_error(c, "slurm.conf", hint, "%s%s is %s: jobs get no energy of ours", at(c, key),
+		check_error(c, "slurm.conf", hint, "%s%s is %s: jobs get no energy from slurm-ceems", at(c, key),
 			    key, set_to(type));
 	else if (strcasecmp(type, ENERGY_PLUGIN))
 		check_error(c, "slurm.conf", hint,
-			    "%s%s is a list (%s): Slurm then adds up readings", at(c, key), key, type);
+			    "%s%s is a list (%s): Slurm adds up the readings of all its plugins", at(c, key), key, type);
 	else
 		check_ok(c, "slurm.conf", "%s", hint);
 }
@@ -330,9 +330,10 @@ static void check_tres(struct check *c)
 
 	check_tres_names(c, key, listed, hint);
 	if (set == METRIC_SET_ALL)
-		check_ok(c, "slurm.conf", "%s has all of ours", key);
+		check_ok(c, "slurm.conf", "%s has all TRES of slurm-ceems", key);
 	else if (set < METRIC_SET_N)
-		check_ok(c, "slurm.conf", "%s has the set %s of ours; %u others are not kept (ceems tres)", key,
+		check_ok(c, "slurm.conf", "%s has the set %s of slurm-ceems; %u other TRES are not kept (see ceems "
+					  "tres)", key,
 			 metric_set_name[set], missing);
 	else
 		check_warn(c, "slurm.conf", hint, "%s%u of our TRES are not in %s and so not kept (ceems tres has all)", at(c, key),

@@ -195,14 +195,14 @@ static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 			check_sources_add(t, "%llu.%llu W (%s", (unsigned long long)mw / 1000,
 					  (unsigned long long)mw / 100 % 10, reading_quality_name(of->quality));
 		else
-			check_sources_add(t, "nothing new (%s", reading_quality_name(of->quality));
+			check_sources_add(t, "no new readings (%s", reading_quality_name(of->quality));
 		if (of->is_stamped)
 			check_sources_add(t, ", %llu.%llu s old", (unsigned long long)age_ms / 1000,
 					  (unsigned long long)age_ms / 100 % 10);
 		check_sources_add(t, ")");
 	}
 	if (!*comma)
-		check_sources_add(t, "shows nothing");
+		check_sources_add(t, "no readings");
 }
 
 static void add_use(struct text *t, const struct watch *w, enum source_id id, bool is_node)
@@ -240,10 +240,10 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 
 /* What to check if a source with settings of its own does not work. */
 static const char *const remedy[SOURCE_N] = {
-	[SOURCE_EXTERNAL] = "see to ExternalSource and to what writes it",
+	[SOURCE_EXTERNAL] = "check ExternalSource and the program that writes it",
 	[SOURCE_NVML] = "ldconfig, or LD_LIBRARY_PATH in slurmd's unit",
 	[SOURCE_ROCM] = "ldconfig, or LD_LIBRARY_PATH in slurmd's unit",
-	[SOURCE_REDFISH] = "see to RedfishConf: ceems.conf(5), THE BMC'S FILE",
+	[SOURCE_REDFISH] = "check RedfishConf; see ceems.conf(5), THE BMC'S FILE",
 	[SOURCE_IPMI] = "IpmiSensor=dcmi, or a name that ipmi-sensors shows",
 };
 
@@ -303,12 +303,12 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 				  (unsigned long long)(st.lag_ns / (NSEC_PER_SEC / 10) % 10));
 	if (st.is_configured && (st.rc < 0 || st.last->late))
 		check_error(c, source_name(id), remedy[id], "%s; is lost: %s", t.buf,
-			    *st.why ? st.why : "what it shows is too old");
+			    *st.why ? st.why : "its readings are too old");
 	else if (st.last->rejected)
 		check_warn(c, source_name(id), NULL, "%s; %u counters gave no plausible reading",
 			   t.buf, st.last->rejected);
 	else if (st.last->late)
-		check_warn(c, source_name(id), remedy[id], "%s; what it shows is too old", t.buf);
+		check_warn(c, source_name(id), remedy[id], "%s; its readings are too old", t.buf);
 	else if (use.used)
 		check_ok(c, source_name(id), "%s", t.buf);
 	else

@@ -59,7 +59,7 @@ static void store_check_mode(struct check *c, const char *key, const char *dir, 
 	if (!(st->st_mode & 022))
 		return;
 	(void)snprintf(hint, sizeof(hint), "chmod 0700 %s", dir);
-	check_error(c, key, hint, "%s can be written to by others, who can forge and delete records", dir);
+	check_error(c, key, hint, "other users can write to %s, and so forge and delete records", dir);
 }
 
 /* Checks DIR, the folder that KEY names. False: it does not exist, perhaps because it is made later. */
@@ -108,7 +108,7 @@ static void store_check_room(struct check *c, uint64_t used)
 		check_ok(c, "StoreDir", "%s has room for StoreMaxSize (%s), %s are used", dir,
 			 store_bytes(max, want), store_bytes(used, have));
 	if (max && used > max / 4 * 3)
-		check_error(c, "StoreDir", "ceems store status: which sink does not take its records?",
+		check_error(c, "StoreDir", "ceems store status shows which sink takes no records",
 			    "the store is full: job ends wait in %s", c->settings.inbox_dir);
 }
 
@@ -127,10 +127,10 @@ static void store_check_inbox(struct check *c, struct store_view *v, bool has_wr
 	else if (inbox.unread && (uint64_t)time(NULL) > inbox.oldest + TAKEN_SECONDS)
 		check_error(c, "InboxDir",
 			    has_writer ? "ceems-recorder's log says why" : "systemctl start ceems-recorder",
-			    "the recorder does not take from it: %s wait since %s",
+			    "ceems-recorder does not read it: %s wait since %s",
 			    store_bytes(inbox.unread, have), store_age(inbox.oldest, age));
 	else
-		check_ok(c, "InboxDir", "the recorder has all that slurmctld told");
+		check_ok(c, "InboxDir", "ceems-recorder has read all that slurmctld wrote");
 }
 
 static void store_check_sink(struct check *c, struct store_view *v, const char *name)
@@ -175,7 +175,7 @@ static void store_check_content(struct check *c, struct store_view *v, bool has_
 	store_check_room(c, status.used_bytes);
 	if (has_writer && status.overdue && (uint64_t)time(NULL) > status.oldest_due + LAG_SECONDS)
 		check_warn(c, "recorder", "ceems-recorder's log says why",
-			   "%" PRIu64 " jobs are overdue since %s: slurmdbd does not tell of them",
+			   "%" PRIu64 " jobs without a record are overdue since %s: slurmdbd lacks their data",
 			   status.overdue, store_age(status.oldest_due, age));
 	while (settings_next_item(&list, name, sizeof(name)))
 		store_check_sink(c, v, name);

@@ -49,7 +49,7 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 		check_warn(c, what, "run ceems check as the user that writes there", "%s: %s",
 			   dir, strerror(errno));
 	else if (check_folder_try(dir, &err) < 0)
-		check_error(c, what, "see to space, quota and mount options of the file system", "%s", err.text);
+		check_error(c, what, "check space, quota and mount options of the file system", "%s", err.text);
 	else
 		check_ok(c, what, "%s is writable", dir);
 }
@@ -124,8 +124,8 @@ static bool check_conf(struct check *c, bool named)
 	int rc = settings_load_all(c->conf_path, &c->settings, check_conf_line, &lines, &err);
 
 	if (rc == -ENOENT && !named) {
-		check_warn(c, "ceems.conf", "write ceems.conf, or bring it there: one file is for all machines",
-			   "%s is not there: every key has its default", c->conf_path);
+		check_warn(c, "ceems.conf", "write ceems.conf, or copy it there: all machines use the same file",
+			   "%s does not exist: every key has its default", c->conf_path);
 	} else if (rc < 0) {
 		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err.text);
 		return false;

@@ -109,7 +109,7 @@ int elfsym_read_u32(const char *path, const char *symbol, uint32_t *ret, struct 
 	    im.head.e_ident[EI_DATA] != ELFDATA_HOST ||
 	    im.head.e_shentsize != sizeof(Elf64_Shdr) ||
 	    im.head.e_phentsize != sizeof(Elf64_Phdr))
-		return errmsg_set(err, -ENOEXEC, "%s is no shared object of this machine", path);
+		return errmsg_set(err, -ENOEXEC, "%s is not a shared object of this machine", path);
 	rc = elfsym_find(&im, symbol, ret);
 	if (rc == -ENOENT)
 		return errmsg_set(err, rc, "%s has no symbol %s", path, symbol);

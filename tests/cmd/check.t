@@ -50,7 +50,7 @@ check
 has "$out" "note   slurm.conf" "a slurm.conf that is not there is a note"
 chmod 0730 "$dir"
 check
-has "$out" "$dir can be written to by others" "a store that others can write to"
+has "$out" "other users can write to $dir" "a store that others can write to"
 has "$out" "-> chmod 0700 $dir" "and what to type"
 chmod 0700 "$dir"
 cat >"$dir/slurm.conf" <<END
@@ -61,12 +61,12 @@ END
 is "$(echo "$out" | grep -c MailProg)" 0 "MailProg is not looked at where nobody has chosen one"
 echo "MailProg=$dir/sendmail" >>"$dir/ceems.conf"
 check
-has "$out" "error  MailProg       $dir/sendmail is no program that can be started: no mail goes out" "a mail program that is not there"
+has "$out" "error  MailProg       $dir/sendmail is not an executable program: no mail is sent" "a mail program that is not there"
 has "$out" "-> MailProg=/usr/sbin/sendmail in ceems.conf, or the site's own program" "  and what to write"
 printf '#!/bin/sh\n' >"$dir/sendmail"
 chmod 755 "$dir/sendmail"
 check
-has "$out" "ok     MailProg       $dir/sendmail; mails of reports have the page attached" "one that is"
+has "$out" "ok     MailProg       $dir/sendmail; mailed reports have the HTML page attached" "one that is"
 chmod 757 "$dir/sendmail"
 check
 has "$out" "error  MailProg       $dir/sendmail" "one that others can write"
@@ -105,7 +105,7 @@ has "$out" "AcctGatherEnergyType is a list" "a list of energy plugins is an erro
 has "$out" "ok     slurm.conf     PrologFlags has Contain" "PrologFlags=Contain in any case"
 has "$out" "ok     slurm.conf     JobAcctGatherType=jobacct_gather/linux" "blanks and quotes"
 has "$out" "ok     slurm.conf     JobCompType=jobcomp/ceems" "two keys in an included line"
-has "$out" "spank_ceems.so is no shared object" "a plugin that is none"
+has "$out" "spank_ceems.so is not a shared object" "a plugin that is none"
 
 # the plugins' version beside the installed Slurm's, which a command of that name tells
 plugins=$(cd "$top_builddir" && ls acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so 2>/dev/null)
@@ -129,7 +129,7 @@ if [ "$(echo "$plugins" | wc -l)" = 2 ]; then
 else
 	skip "the plugins are not built"
 fi
-has "$out" "AccountingStorageTRES has all of ours" "the line of ceems tres satisfies it"
+has "$out" "AccountingStorageTRES has all TRES of slurm-ceems" "the line of ceems tres satisfies it"
 has "$out" "does not name spank_ceems.so" "plugstack.conf without us"
 tres() {
 	sed -i '/AccountingStorageTRES/d' "$dir/more.conf"
@@ -137,7 +137,7 @@ tres() {
 	check
 }
 tres "gres/gpu,$("$ceems" tres --set basic | sed -n 's/^AccountingStorageTRES=//p')"
-has "$out" "ok     slurm.conf     AccountingStorageTRES has the set basic of ours; " "a smaller set is the site's choice"
+has "$out" "ok     slurm.conf     AccountingStorageTRES has the set basic of slurm-ceems; " "a smaller set is the site's choice"
 tres gres/gpu,ic/ceems_co2e
 has "$out" "of our TRES are not in AccountingStorageTRES and so not kept" "less than the smallest set is not"
 has "$out" "-> AccountingStorageTRES=gres/gpu,ic/ceems_co2e,ic/ceems_cpu_energy," "  and the line to type keeps what is there"
@@ -161,7 +161,7 @@ has "$out" "ceems.conf:1: $dir/elsewhere/spank_ceems.so: No such file" "a plugin
 has "$out" "-> optional spank_ceems.so" "  and what to write instead"
 echo "not a plugin" >"$dir/elsewhere/spank_ceems.so"
 check
-has "$out" "$dir/elsewhere/spank_ceems.so is no shared object" "it is that file that is looked at"
+has "$out" "$dir/elsewhere/spank_ceems.so is not a shared object" "it is that file that is looked at"
 spank=$top_builddir/spank/.libs/spank_ceems.so
 if [ -e "$spank" ]; then
 	cp "$spank" "$dir/elsewhere/"
@@ -250,7 +250,7 @@ has "$out" "warn   TextfileDir    TextfileMode 0600 does not let TextfileGroup r
 mkdir "$dir/traces"
 printf 'TraceDir=%s\n' "$dir/traces" >"$dir/ceems.conf"
 check
-has "$out" "warn   TraceDir       $dir/traces has mode 0755: all users write there" "a TraceDir that is not like /tmp"
+has "$out" "warn   TraceDir       $dir/traces has mode 0755: all users must be able to write there" "a TraceDir that is not like /tmp"
 has "$out" "-> chmod 1777 $dir/traces" "and what to type"
 chmod 1777 "$dir/traces"
 check
@@ -370,11 +370,11 @@ has "$out" "error  redfish        /etc/bmc:3: Verify: unknown key" "a configured
 bmc 'while echo error - login of user x is refused; do sleep 1; done'
 has "$out" "error  redfish        ceems-redfish has not answered yet; cannot be read: login of user x is refused" \
 	"one that does not let us in, with the reason"
-has "$all" "-> see to RedfishConf" "  and where to look"
+has "$all" "-> check RedfishConf" "  and where to look"
 bmc 'echo about node: nothing; while :; do sleep 1; done'
 has "$out" "error  redfish        node: nothing; cannot be read" "one that is silent"
 bmc 'echo meter redfish:PowerConsumedWatts other 0 power 25000 node; while echo late redfish:PowerConsumedWatts; do sleep 1; done'
-has "$out" "is lost: what it shows is too old" "one that shows nothing new any more"
+has "$out" "is lost: its readings are too old" "one that shows nothing new any more"
 is "$(echo "$out" | grep -cE '^(error|note) +(redfish|model) ')" 2 "  an error, and the model does not take over"
 bmc 'echo note chassis Tray: shows no power
 echo meter redfish:PowerConsumedWatts other 0 power 25000 node

@@ -64,7 +64,7 @@ finds "1. PluginDir without ours" "$dir/slurm.conf:3: acct_gather_energy_ceems.s
 has "$(echo "$out" | grep -e '-> PluginDir=')" "$dir/other" "  what is there stays"
 good
 slurm_conf PluginDir "PluginDir=$dir/plugins:/nowhere"
-finds "    with a folder that is not there" "$dir/slurm.conf:3: PluginDir has /nowhere, which is not there" "PluginDir="
+finds "    with a folder that is not there" "$dir/slurm.conf:3: PluginDir has /nowhere, which does not exist" "PluginDir="
 is "$(echo "$out" | grep -c -e "-> PluginDir=.*/nowhere")" 0 "  which the advice leaves out"
 is "$(echo "$out" | grep -cE '^error +(slurmdbd|slurmctld) +does not answer')" 0 "  and no daemon is blamed"
 has "$out" "note   slurmctld      not asked, and slurmdbd neither: correct PluginDir first" "  since none is asked"
@@ -100,7 +100,7 @@ finds "7. plugstack.conf without us" "$dir/plugstack.conf does not name spank_ce
 good
 slurm_conf SlurmUser SlurmUser=nobody
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
-	finds "8. StoreDir is not SlurmUser's" "$dir/store is not SlurmUser's (nobody)" \
+	finds "8. StoreDir is not SlurmUser's" "$dir/store does not belong to SlurmUser (nobody)" \
 		"chown -R nobody $dir/store"
 	chown nobody "$dir/store"
 	: >"$dir/store/lock"
@@ -210,14 +210,14 @@ out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 has "$out" "note   profile        no AcctGatherProfileType" "    none is no mistake"
 rm "$dir/ceems.conf"
 out=$(SLURM_CONF=$dir/slurm.conf "$ceems" check --node n1 2>&1)
-has "$out" "warn   ceems.conf     $dir/ceems.conf is not there" "22. ceems.conf that was not brought to this machine"
-has "$out" "bring it there: one file" "  what to type"
+has "$out" "warn   ceems.conf     $dir/ceems.conf does not exist" "22. ceems.conf that was not brought to this machine"
+has "$out" "copy it there: all machines use the same file" "  what to type"
 good
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	slurm_conf SlurmUser SlurmUser=nobody
 	mkdir "$dir/log"
 	printf '%s\n' "StoreDir=$dir/none/store" "RecordFile=$dir/log/jobs.jsonl" >"$dir/ceems.conf"
-	finds "23. a store that nobody can make" "$dir/none/store is not there, and SlurmUser" \
+	finds "23. a store that nobody can make" "$dir/none/store does not exist, and SlurmUser" \
 		"install -d -o nobody -m 700 $dir/none/store"
 	finds "24. RecordFile in a folder that is not SlurmUser's" "SlurmUser (nobody), as whom slurmctld runs, cannot write in $dir/log" \
 		"chown nobody $dir/log"
@@ -225,7 +225,7 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	echo "LedgerDir=$dir/ledger" >"$dir/ceems.conf"
 	finds "    LedgerDir that is another's" "others than slurmd's user can write to $dir/ledger" "chown root: $dir/ledger"
 	echo "RecordFile=$dir/none/jobs.jsonl" >"$dir/ceems.conf"
-	finds "25. RecordFile in no folder" "$dir/none is not there" "install -d -o nobody -m 700 $dir/none"
+	finds "25. RecordFile in no folder" "$dir/none does not exist" "install -d -o nobody -m 700 $dir/none"
 else
 	skip "23. to 25. what SlurmUser cannot write: needs root"
 fi
@@ -233,7 +233,7 @@ good
 sed -i "1i SlurmctldHost=elsewhere(127.0.0.1)" "$dir/slurm.conf"
 printf 'Sinks=kafka\nKafkaConf=/nowhere\n' >"$dir/ceems.conf"
 out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
-has "$out" "note   Sinks          the store and where records go are the controller's" \
+has "$out" "note   Sinks          store and sinks are on the controller" \
 	"26. a node needs none of the controller's secrets"
 good
 printf 'EnergySources=rapl\nSysRoot=%s\n' "$dir" >"$dir/ceems.conf"

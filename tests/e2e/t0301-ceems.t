@@ -16,7 +16,7 @@ wait_for 60 inside "$ceems" check "${conf[@]}"
 ok $? "check finds nothing wrong"
 out=$(inside "$ceems" check "${conf[@]}")
 has "$out" "ok     rapl " "it reads the sensor"
-has "$out" "AccountingStorageTRES has all of ours" "slurm.conf"
+has "$out" "AccountingStorageTRES has all TRES of slurm-ceems" "slurm.conf"
 has "$out" "jobcomp_ceems.so, for Slurm" "the plugins' version"
 has "$out" "ok     mariadb        database ceems, schema" "and the database"
 is "$(inside "$ceems" check --json "${conf[@]}" | jq -c '[.errors, ([.findings[] | select(.level == "error")] | length)]')" \
