@@ -114,7 +114,7 @@ static int run_ceems(char *id, char *text, struct errmsg *err)
 	if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && len > 0)
 		return 0;
 	text[strcspn(text, "\n")] = '\0';
-	return errmsg_set(err, -EIO, "%.200s", *text ? text : "ceems ended with an error");
+	return errmsg_set(err, -EIO, "%.200s", *text ? text : "ceems job failed without a message");
 }
 
 /* Writes the output of `ceems job` to TEXT, or a line that says why there is none. */
@@ -124,7 +124,7 @@ static void make_text(const char *subject, char *text)
 	char id[32], why[sizeof(err.text)];
 
 	if (!find_job(subject, id, sizeof(id)))
-		(void)snprintf(text, SCREEN_MAX, "No job is named.\n");
+		(void)snprintf(text, SCREEN_MAX, "The subject names no job.\n");
 	else if (run_ceems(id, text, &err) < 0)
 		(void)snprintf(text, SCREEN_MAX, "What job %s used is not known: %s\n", id,
 			       text_mask(err.text, why, sizeof(why)));
@@ -158,6 +158,6 @@ int main(int argc, char **argv)
 	mail.address = argv[3];
 	if (mail_send(find_prog(&settings), &mail, &err) == 0)
 		return 0;
-	(void)fprintf(stderr, "ceems-mail: no mail: %s\n", text_mask(err.text, err.text, sizeof(err.text)));
+	(void)fprintf(stderr, "ceems-mail: the mail was not sent: %s\n", text_mask(err.text, err.text, sizeof(err.text)));
 	return 1;
 }

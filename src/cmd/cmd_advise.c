@@ -135,7 +135,7 @@ static int set_name(struct advise_request *o, const char *arg)
 	if (strchr(arg, '/') || (stat(arg, &st) == 0 && S_ISREG(st.st_mode)))
 		return sbatch_name_read(arg, &o->name, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
 	if (!*arg)
-		return cmd_usage_error(&cmd_advise, "'' is no name");
+		return cmd_usage_error(&cmd_advise, "'' is not a name");
 	o->name = strdup(arg);
 	return o->name ? CMD_OK : cmd_error("out of memory");
 }
@@ -146,7 +146,7 @@ static int set_user(struct advise_request *o, const char *name, char *buf, size_
 	uint64_t uid = geteuid();
 
 	if (name && !text_list_uid(name, &uid))
-		return cmd_usage_error(&cmd_advise, "'%s' is no user", name);
+		return cmd_usage_error(&cmd_advise, "there is no user '%s'", name);
 	(void)snprintf(buf, size, "%" PRIu64, uid);
 	o->user = buf;
 	return CMD_OK;
@@ -188,7 +188,7 @@ static int cmd_advise_run(const struct cmd_info *self, int argc, char **argv)
 	if (argc - optind != 1)
 		return cmd_usage(self, CMD_USAGE);
 	if (when_parse(since, o.now, &o.from) < 0)
-		return cmd_usage_error(self, "'%s' is no time: write " WHEN_FORMS, since);
+		return cmd_usage_error(self, "'%s' is not a time: write " WHEN_FORMS, since);
 	rc = set_user(&o, user, uid, sizeof(uid));
 	if (rc == CMD_OK)
 		rc = set_name(&o, argv[optind]);

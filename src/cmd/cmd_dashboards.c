@@ -48,8 +48,8 @@ static const struct {
 	const char *pattern;
 	const char *brings;
 } reason[] = {
-	{ "ceems_compute_unit_gpu_no_process*", "jobs on GPUs of NVIDIA: NVML tells processes" },
-	{ "ceems_compute_unit_gpu_throttled*", "jobs on GPUs of NVIDIA: NVML tells why clocks are low" },
+	{ "ceems_compute_unit_gpu_no_process*", "jobs on GPUs of NVIDIA: NVML lists processes" },
+	{ "ceems_compute_unit_gpu_throttled*", "jobs on GPUs of NVIDIA: NVML says why clocks are low" },
 	{ "ceems_compute_unit_gpu_[fpnstd]*", "jobs on GPUs of NVIDIA from Hopper on: NVML's GPM" },
 	{ "ceems_compute_unit_gpu_*", "jobs on GPUs that NVML or ROCm SMI sees (EnergySources in ceems.conf)" },
 	{ "ceems_gpu_*", "GPUs that NVML or ROCm SMI sees (EnergySources in ceems.conf)" },
@@ -165,7 +165,7 @@ static void explain(struct check *c, const char *promql, char *buf, size_t size)
 		(void)snprintf(buf, size, "no %s; it needs %s", name, metric_brings(name));
 		return;
 	}
-	(void)snprintf(buf, size, "the metrics are there, but not of what was asked for, or not now");
+	(void)snprintf(buf, size, "the metrics exist, but not with these variables, or not now");
 }
 
 /* --- variables ----------------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static void read_variable(struct check *c, const json_t *variable)
 		return;
 	promql = substituted(c, json_string_value(json_object_get(query, "query")) ?: "");
 	if (promql && !first_value(c, promql, value, sizeof(value)))
-		cmd_print("%s: there is no $%s; --set %s=VALUE says which", c->dashboard, name, name);
+		cmd_print("%s: the variable $%s has no value; give one with --set %s=VALUE", c->dashboard, name, name);
 	free(promql);
 	set_variable(c, name, value, /* is_given= */ false);
 }
@@ -398,7 +398,7 @@ static int one_file(struct check *c, const char *path)
 	int rc = CMD_OK;
 
 	if (!title) {
-		rc = cmd_error("%s: %s", path, dashboard ? "no dashboard of Grafana" : error.text);
+		rc = cmd_error("%s: %s", path, dashboard ? "not a dashboard of Grafana" : error.text);
 	} else if (!c) {
 		cmd_print("%-28s %s", title, path);
 	} else {
@@ -451,7 +451,7 @@ static bool parse_set(struct check *c, const char *text)
 	char name[NAME_SIZE];
 
 	if (!equals || equals == text || (size_t)(equals - text) >= sizeof(name) || strlen(equals) > VALUE_SIZE) {
-		fprintf(stderr, "ceems dashboards: --set is NAME=VALUE\n");
+		fprintf(stderr, "ceems dashboards: --set needs NAME=VALUE\n");
 		return false;
 	}
 	(void)snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);

@@ -219,7 +219,8 @@ static int set_until(struct export *e)
 	int rc = read_begun(e->site.settings.store_dir, &begun, &e->err);
 
 	if (rc == -ENODATA)
-		return e->until ? 0 : errmsg_set(&e->err, rc, "it is not known since when ceems-recorder has the jobs: give --until");
+		return e->until ? 0 : errmsg_set(&e->err, rc, "the store does not say since when ceems-recorder "
+							      "has the jobs: give --until");
 	if (rc < 0)
 		return rc;
 	if (e->until > begun)
@@ -334,7 +335,7 @@ static int export_walk(struct export *e)
 	if (rc < 0 && e->err.text[0])
 		(void)cmd_error("%s", e->err.text);
 	if (rc < 0 || is_stopped)
-		return cmd_error("stopped after %" PRIu64 " jobs; the same command goes on where this one was", e->jobs);
+		return cmd_error("stopped after %" PRIu64 " jobs; run the same command again to continue", e->jobs);
 	printf("%" PRIu64 " jobs exported to %s\n", e->jobs, e->site.settings.sinks);
 	return refused ? CMD_FAILED : CMD_OK;
 }
@@ -344,7 +345,7 @@ enum { OPT_AGAIN = 256 };
 static const struct cmd_option export_options[] = {
 	{ NULL, 0, NULL, "Which jobs" },
 	{ "since", 'S', "TIME", "that ended since" },
-	{ "until", 'E', "TIME", "that ended before; default: the recorder's begin" },
+	{ "until", 'E', "TIME", "that ended before; default: when the recorder began" },
 	{ "again", OPT_AGAIN, NULL, "also those that were exported before" },
 	{ 0 },
 };
@@ -364,12 +365,12 @@ static int cmd_export_run(const struct cmd_info *self, int argc, char **argv)
 		else if (c != 'S' && c != 'E')
 			return cmd_usage(self, CMD_USAGE);
 		else if (when_parse(optarg, now, c == 'S' ? &e.since : &e.until) < 0)
-			return cmd_usage_error(self, "'%s' is no time: write " WHEN_FORMS, optarg);
+			return cmd_usage_error(self, "'%s' is not a time: write " WHEN_FORMS, optarg);
 	}
 	if (optind < argc)
-		return cmd_usage_error(self, "'%s': it takes no argument", argv[optind]);
+		return cmd_usage_error(self, "'%s': ceems export takes only options", argv[optind]);
 	if (!e.since)
-		return cmd_usage_error(self, "--since is missing: from when on?");
+		return cmd_usage_error(self, "--since is required");
 	if (e.until && e.until <= e.since)
 		return cmd_usage_error(self, "--until is not after --since");
 	job_site_load(&e.site);

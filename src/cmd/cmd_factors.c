@@ -21,7 +21,7 @@ static void factors_tell(void *ctx, const struct update_outcome *o)
 
 	(void)ctx;
 	if (o->rc < 0) {
-		(void)cmd_error("%s%s%s: %s, and what is there stays: %s", ask->provider->name,
+		(void)cmd_error("%s%s%s: %s, and the earlier values stay: %s", ask->provider->name,
 				*ask->zone.region ? " " : "", ask->zone.region,
 				o->rc == -EINVAL ? "refused" : "failed", o->why);
 		return;

@@ -247,10 +247,10 @@ static const struct cmd_option flame_options[] = {
 	{ "thread", OPT_THREAD, "NAME", "of threads with this name" },
 	{ NULL, 0, NULL, "Output" },
 	{ "diff", OPT_DIFF, "JOBID", "compare with this job or file" },
-	{ "format", OPT_FORMAT, "html|svg|folded|pprof|speedscope|text", "not by FILE's name" },
+	{ "format", OPT_FORMAT, "html|svg|folded|pprof|speedscope|text", "this format, whatever FILE's suffix" },
 	{ "output", 'o', "FILE", "write to this file, as .html" },
 	{ "per-joule", OPT_PER_JOULE, NULL, "weigh samples by energy instead of time" },
-	{ "top", 't', "N", "so many functions of a text (default: 20)" },
+	{ "top", 't', "N", "number of functions in a text (default: 20)" },
 	{ 0 },
 };
 
@@ -258,7 +258,7 @@ static int take_number(const struct cmd_info *self, const char *option, const ch
 {
 	if (parse_u64(text, ret) == 0 && *ret <= max)
 		return CMD_OK;
-	return cmd_usage_error(self, "--%s: '%s' is no such number", option, text);
+	return cmd_usage_error(self, "--%s: '%s' is not a valid number", option, text);
 }
 
 static int cmd_flame_run(const struct cmd_info *self, int argc, char **argv)

@@ -258,9 +258,9 @@ static const struct cmd_option job_options[] = {
 	{ "clusters", 'M', "CLUSTER", NULL }, /* sacct's name */
 	{ "duplicates", 'D', NULL, "also earlier runs of a requeued job" },
 	{ "jobs", 'j', "JOBID,...", "these jobs, as arguments do" },
-	{ "wait", OPT_WAIT, "TIME", "until they have ended, this long at most" },
+	{ "wait", OPT_WAIT, "TIME", "wait until they have ended, this long at most" },
 	{ NULL, 0, NULL, "Output" },
-	{ "explain", 'e', NULL, "why there is that advice" },
+	{ "explain", 'e', NULL, "say why each advice is given" },
 	{ "json", OPT_JSON, NULL, "print one record per line" },
 	{ "long", 'l', NULL, "all values, and a table of steps" },
 	{ 0 },
@@ -270,7 +270,7 @@ static int set_wait(struct job_options *o, const char *text)
 {
 	if (parse_duration_ns(text, &o->wait_ns) == 0)
 		return CMD_OK;
-	return cmd_usage_error(&cmd_job, "--wait: '%s' is no time: 10s, 2m", text);
+	return cmd_usage_error(&cmd_job, "--wait: '%s' is not a time such as 10s or 2m", text);
 }
 
 static int parse_args(const struct cmd_info *self, int argc, char **argv, struct job_options *o)

@@ -229,7 +229,7 @@ static int map_state(const char *item, char **ret, struct errmsg *err)
 
 static int set_time(const struct cmd_info *self, uint64_t *ret, uint64_t now, const char *text)
 {
-	return when_parse(text, now, ret) < 0 ? cmd_usage_error(self, "'%s' is no time: write " WHEN_FORMS, text) : CMD_OK;
+	return when_parse(text, now, ret) < 0 ? cmd_usage_error(self, "'%s' is not a time: write " WHEN_FORMS, text) : CMD_OK;
 }
 
 enum { OPT_CSV = 256, OPT_GROUP, OPT_JSON, OPT_NAME, OPT_SORT, OPT_TOP };
@@ -270,10 +270,11 @@ static int set_option(const struct cmd_info *self, struct jobs_options *o, int c
 	case OPT_GROUP:
 		return jobs_group_find(optarg, &o->by) ?
 			       CMD_OK :
-			       cmd_usage_error(self, "--group-by=%s: user, account, partition, name, day or month", optarg);
+			       cmd_usage_error(self, "--group-by=%s: not one of user, account, partition, name, "
+						     "day, month", optarg);
 	case OPT_TOP:
 		if (parse_u64(optarg, &n) < 0 || !n || n > UINT32_MAX)
-			return cmd_usage_error(self, "--top=%s: how many?", optarg);
+			return cmd_usage_error(self, "--top=%s: not a number above 0", optarg);
 		o->top = (size_t)n;
 		return CMD_OK;
 	default:

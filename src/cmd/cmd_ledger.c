@@ -87,7 +87,7 @@ int cmd_ledger_open(const struct settings *settings, const char *asked, struct l
 		return rc;
 	rc = ledger_open(s.ledger_dir, node, /* writable= */ false, ret, &why);
 	return rc < 0 ? errmsg_set(err, rc, "%s%s", why.text,
-				   rc == -EACCES || rc == -EPERM ? " (the ledger is root's)" : "") :
+				   rc == -EACCES || rc == -EPERM ? " (only root can read the ledger)" : "") :
 			0;
 }
 
@@ -169,7 +169,7 @@ static void print_sensors(const struct ledger_page *p)
 		printf("sensor readings rejected: %llu, too late: %llu\n",
 		       (unsigned long long)p->rejected, (unsigned long long)p->late);
 	if (p->disagreement_uj)
-		printf("the node's own sensor shows less than its parts: by %s in all\n",
+		printf("the node's own sensor shows less than the sum of the parts: %s in all\n",
 		       energy_text(p->disagreement_uj, text));
 }
 

@@ -45,7 +45,7 @@ static int set_period(struct report_options *o, enum period_kind kind, int argc,
 	if (!text && optind < argc && argv[optind][0] != '-' && strcmp(argv[optind], "job") != 0)
 		text = argv[optind++];
 	if (period_parse(kind, text ? text : "last", o->now, &o->period) < 0)
-		return cmd_usage_error(&cmd_report, "'%s' is no %s: write " PERIOD_FORMS, text,
+		return cmd_usage_error(&cmd_report, "'%s' is not a %s: write " PERIOD_FORMS, text,
 				   kind == PERIOD_WEEK ? "week" : "month");
 	o->has_period = true;
 	return CMD_OK;
@@ -144,9 +144,10 @@ static int check_options(const struct report_options *o, bool has_form)
 	const struct jobs_choice *c = &o->choice;
 
 	if (o->has_period && o->site)
-		return cmd_usage_error(&cmd_report, "--site makes its own months and weeks");
+		return cmd_usage_error(&cmd_report, "--site writes all months and weeks: leave out --month and "
+						    "--week");
 	if (o->site && (c->users.n || c->accounts.n || c->partitions.n))
-		return cmd_usage_error(&cmd_report, "--site has the jobs of all");
+		return cmd_usage_error(&cmd_report, "--site reports the jobs of all users: leave out -u, -A and -r");
 	if ((o->mail_to || o->rank) && !o->has_period)
 		return cmd_usage_error(&cmd_report, "%s is for a month or week", o->mail_to ? "--mail-to" : "--rank");
 	if (o->mail_to && (has_form || o->out))
@@ -154,11 +155,13 @@ static int check_options(const struct report_options *o, bool has_form)
 	if (o->database && !o->has_period && !o->site)
 		return cmd_usage_error(&cmd_report, "--from works only with --month, --week or --site");
 	if (o->rank && o->mail_to)
-		return cmd_usage_error(&cmd_report, "--rank is of a report that is not mailed; --mail-to with %%u has ranks");
+		return cmd_usage_error(&cmd_report, "--rank is not for mailed reports; --mail-to with %%u includes "
+						    "the ranks");
 	if (o->rank && (c->all_users || c->users.n > 1 || c->accounts.n || c->partitions.n))
-		return cmd_usage_error(&cmd_report, "--rank is of one user among all");
+		return cmd_usage_error(&cmd_report, "--rank compares one user with all: leave out -a, -A, -r and "
+						    "further users");
 	if (o->has_period && o->period.from > o->now)
-		return cmd_error("report: that time has not come yet");
+		return cmd_error("report: the month or week has not begun");
 	return CMD_OK;
 }
 

@@ -54,7 +54,7 @@ static bool store_set_kinds(struct store_pick *p, const char *text)
 		enum store_kind kind = store_kind_by_name(item);
 
 		if (!kind) {
-			(void)cmd_error("'%s' is no kind: record, steps, start", item);
+			(void)cmd_error("'%s' is not a kind: record, steps, start", item);
 			return false;
 		}
 		p->kinds |= STORE_MASK(kind);
@@ -66,7 +66,7 @@ static bool store_set_job(struct store_pick *p, const char *text)
 {
 	if (parse_u64(text, &p->job_id) == 0 && p->job_id && p->job_id <= UINT32_MAX)
 		return true;
-	(void)cmd_error("'%s' is no job ID", text);
+	(void)cmd_error("'%s' is not a job ID", text);
 	return false;
 }
 
@@ -87,7 +87,7 @@ static bool store_set_since(uint64_t *ret, const char *text)
 	}
 	if (parse_u64(text, ret) == 0)
 		return true;
-	(void)cmd_error("'%s' is no time: 2026-01-31, 2026-01-31T12:00:00Z or seconds since 1970", text);
+	(void)cmd_error("'%s' is not a time: 2026-01-31, 2026-01-31T12:00:00Z or seconds since 1970", text);
 	return false;
 }
 

@@ -188,7 +188,7 @@ static int top_run(struct top_request *o)
 
 static int bad_value(const char *what, const char *text)
 {
-	return cmd_usage_error(&cmd_top, "'%s' is no %s", text, what);
+	return cmd_usage_error(&cmd_top, "'%s' is not %s", text, what);
 }
 
 static int set_sort(struct top_request *o, const char *name)
@@ -214,13 +214,13 @@ static int set_option(const struct cmd_info *self, struct top_request *o, int c)
 		return CMD_OK;
 	case 'd':
 		return parse_duration_ns(optarg, &o->interval_ns) < 0 || o->interval_ns < INTERVAL_MIN_NS ?
-			       bad_value("interval of 1s or more", optarg) :
+			       bad_value("an interval of 1s or more", optarg) :
 			       CMD_OK;
 	case 'n':
-		return parse_u64(optarg, &o->frames) < 0 || !o->frames ? bad_value("number of frames", optarg) : CMD_OK;
+		return parse_u64(optarg, &o->frames) < 0 || !o->frames ? bad_value("a number of frames", optarg) : CMD_OK;
 	case OPT_JOB:
 		if (parse_u64(optarg, &n) < 0 || !n || n > UINT32_MAX)
-			return bad_value("number of a job", optarg);
+			return bad_value("a job ID", optarg);
 		o->job_id = (uint32_t)n;
 		o->once = true;
 		return CMD_OK;

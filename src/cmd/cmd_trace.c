@@ -273,7 +273,7 @@ static int draw_picture(const struct trace_grid *g, const char *title, const cha
 	any = trace_svg_draw(g, title, out);
 	if (fclose(out) != 0)
 		return cmd_error("%s: %s", path, strerror(errno));
-	return any ? CMD_OK : cmd_error("nothing is known of these metrics");
+	return any ? CMD_OK : cmd_error("the traces have no values of these metrics");
 }
 
 static int draw_plot(const struct trace_grid *g, const char *title)
@@ -281,7 +281,7 @@ static int draw_plot(const struct trace_grid *g, const char *title)
 	(void)setlocale(LC_CTYPE, "");
 	return trace_plot_draw(g, title, !strcmp(nl_langinfo(CODESET), "UTF-8"), stdout) ?
 		       CMD_OK :
-		       cmd_error("nothing is known of these metrics");
+		       cmd_error("the traces have no values of these metrics");
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -385,9 +385,9 @@ static bool is_picture(const char *path)
 static int check_request(const struct trace_request *r, const char *resample)
 {
 	if (resample && (parse_duration_ns(resample, &(uint64_t){ 0 }) < 0 || !r->every_ns))
-		fprintf(stderr, "ceems trace: --resample: '%s' is no time such as 10s\n", resample);
+		fprintf(stderr, "ceems trace: --resample: '%s' is not a time such as 10s\n", resample);
 	else if (r->out && (r->form != FORM_PLOT || !is_picture(r->out)))
-		fprintf(stderr, "ceems trace: -o names a picture, FILE.svg, of --plot\n");
+		fprintf(stderr, "ceems trace: -o FILE.svg is for --plot, and FILE must end with .svg\n");
 	else
 		return CMD_OK;
 	return CMD_USAGE;

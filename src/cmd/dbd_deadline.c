@@ -43,7 +43,7 @@ static unsigned int find_seconds(const struct job_site *site)
 	if (text && parse_u64(text, &s) == 0 && s <= 86400)
 		return (unsigned int)s;
 	if (text)
-		(void)cmd_error(DBD_DEADLINE_VARIABLE "=%s is no number of seconds up to 86400", text);
+		(void)cmd_error(DBD_DEADLINE_VARIABLE "=%s is not a number of seconds up to 86400", text);
 	return site->message_timeout_s > DBD_DEADLINE_S ? site->message_timeout_s : DBD_DEADLINE_S;
 }
 

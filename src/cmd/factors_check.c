@@ -32,7 +32,7 @@ static void check_secrets(const struct factors *f, struct findings *n)
 		if (!o->ready)
 			continue;
 		if (o->ready(provider_conf_of(o, &f->conf), &err) == 0) {
-			cmd_print("ok     %-16s what it takes to ask is there and is ours", o->name);
+			cmd_print("ok     %-16s its credentials are complete, and no other user can read them", o->name);
 			continue;
 		}
 		n->errors++;
@@ -52,7 +52,7 @@ static void check_scopes(const struct factor_series *s, struct findings *n)
 		if (strcasecmp(a->region, b->region) || a->kind != b->kind || a->scope == b->scope)
 			continue;
 		n->warnings++;
-		cmd_print("warn   %-16s life-cycle and direct factors take turns: %s, %s", b->region,
+		cmd_print("warn   %-16s life-cycle and direct factors alternate: %s, %s", b->region,
 			  a->source, b->source);
 		return;
 	}
@@ -105,7 +105,7 @@ static void check_series(const struct factors *f, struct findings *n)
 
 	if (rc == -ENOENT) {
 		n->warnings++;
-		cmd_print("warn   %-16s %s is not there yet", "series", f->series_path);
+		cmd_print("warn   %-16s %s does not exist yet", "series", f->series_path);
 		cmd_print("%24s-> ceems factors update", "");
 		return;
 	}
@@ -137,7 +137,7 @@ static void check_paths(const struct factors *f, struct findings *n)
 		cmd_print("warn   %-16s EmissionSeriesFile is not set: nobody reads %s", "ceems.conf",
 			  f->series_path);
 	} else if (strcmp(nodes, f->series_path)) {
-		cmd_print("note   %-16s EmissionSeriesFile is %s, written is %s", "ceems.conf", nodes,
+		cmd_print("note   %-16s nodes read EmissionSeriesFile, %s; ceems factors update writes %s", "ceems.conf", nodes,
 			  f->series_path);
 	}
 }

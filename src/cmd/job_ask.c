@@ -243,7 +243,7 @@ static void ask_running(struct job_answer *a)
 		if (!r->start || r->end)
 			continue;
 		if (*cluster && r->cluster && strcasecmp(cluster, r->cluster) != 0)
-			(void)snprintf(a->not_live, sizeof(a->not_live), "only on the cluster itself");
+			(void)snprintf(a->not_live, sizeof(a->not_live), "shown only on the job's own cluster");
 		else
 			running[n++] = r;
 	}

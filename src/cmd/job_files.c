@@ -157,7 +157,7 @@ int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, 
 
 int job_files_none(const struct job_file_kind *kind, const char *what, const char *const *dir, size_t ndirs)
 {
-	return cmd_error("no %s of yours of job %s in %s%s%s; --dir says where else", kind->name, what, dir[0],
+	return cmd_error("no %s of job %s that belongs to you in %s%s%s; --dir names another folder", kind->name, what, dir[0],
 			 ndirs > 1 ? " or " : "", ndirs > 1 ? dir[1] : "");
 }
 

@@ -93,14 +93,14 @@ static int mail_wait(const char *prog, pid_t pid, struct errmsg *err)
 
 	if (rc == -EAGAIN) {
 		(void)kill(pid, SIGKILL);
-		return errmsg_set(err, -ETIMEDOUT, "%s did not end in a minute", prog);
+		return errmsg_set(err, -ETIMEDOUT, "%s did not end within a minute", prog);
 	}
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s", prog);
 	if (!WIFEXITED(status))
-		return errmsg_set(err, -EIO, "%s ended with signal %d", prog, WTERMSIG(status));
+		return errmsg_set(err, -EIO, "%s was killed by signal %d", prog, WTERMSIG(status));
 	if (WEXITSTATUS(status))
-		return errmsg_set(err, -EIO, "%s ended with %d", prog, WEXITSTATUS(status));
+		return errmsg_set(err, -EIO, "%s ended with exit code %d", prog, WEXITSTATUS(status));
 	return 0;
 }
 
@@ -137,7 +137,7 @@ int mail_send(const char *prog, const struct mail *m, struct errmsg *err)
 	int rc;
 
 	if (!mail_is_address(m->address) || strlen(m->address) >= sizeof(to))
-		return errmsg_set(err, -EINVAL, "'%s' is no address", m->address);
+		return errmsg_set(err, -EINVAL, "'%s' is not an address", m->address);
 	(void)snprintf(path, sizeof(path), "%s", prog);
 	(void)snprintf(to, sizeof(to), "%s", m->address);
 	(void)snprintf(subject, sizeof(subject), "%s", m->subject);
@@ -145,7 +145,7 @@ int mail_send(const char *prog, const struct mail *m, struct errmsg *err)
 	in = memfd_create("mail", MFD_CLOEXEC);
 	rc = in < 0 ? -errno : write_input(in, prog, &masked);
 	if (rc < 0)
-		return errmsg_errno(err, rc, "the text of the mail");
+		return errmsg_errno(err, rc, "cannot write the text of the mail");
 	rc = helper_spawn(argv, environ, in, STDERR_FILENO, &pid);
 	return rc < 0 ? errmsg_errno(err, rc, "%s", prog) : mail_wait(prog, pid, err);
 }

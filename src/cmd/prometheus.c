@@ -90,7 +90,7 @@ int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, str
 	if (rc < 0)
 		return rc;
 	rc = prometheus_answer(p->body.text, p->body.len, ret, err);
-	return rc == -EIO ? errmsg_set(err, rc, "%s: no answer of a Prometheus", p->url) : rc;
+	return rc == -EIO ? errmsg_set(err, rc, "%s: the answer is not one of Prometheus", p->url) : rc;
 }
 
 #else

@@ -21,7 +21,7 @@ int prometheus_answer(const char *text, size_t len, json_t **ret, struct errmsg 
 	else if (words)
 		rc = errmsg_set(err, -EBADMSG, "%s", words);
 	else
-		rc = errmsg_set(err, -EIO, "this is no answer of Prometheus");
+		rc = errmsg_set(err, -EIO, "the answer is not one of Prometheus");
 	json_decref(answer);
 	return rc;
 }

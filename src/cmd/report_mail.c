@@ -108,7 +108,7 @@ static int send_to_user(const struct report_mail *m, struct summary *s, const ch
 	if (!s->sum.jobs)
 		return CMD_OK; /* all jobs of this user are of the period before */
 	if (!make_address(m->o->mail_to, user, address, sizeof(address)))
-		return cmd_error("no mail to user '%s': the name makes no address", user);
+		return cmd_error("no mail to user '%s': the name does not make an address", user);
 	(void)snprintf(whose, sizeof(whose), "user %s", user);
 	s->whose = whose;
 	s->cluster = m->all.cluster;
@@ -148,7 +148,7 @@ static int check_rule(const struct report_options *o)
 
 	if (make_address(o->mail_to, "user", address, sizeof(address)))
 		return CMD_OK;
-	return cmd_usage_error(&cmd_report, "--mail-to '%s' is no address", o->mail_to);
+	return cmd_usage_error(&cmd_report, "--mail-to '%s' is not an address", o->mail_to);
 }
 
 int report_mail(const struct report_options *o)

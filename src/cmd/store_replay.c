@@ -253,7 +253,7 @@ static int replay_lines(struct replay *r, const struct store_args *a, FILE *f)
 			continue;
 		if (!replay_identify(line, (size_t)len, &row, key, sizeof(key), &job, &end)) {
 			if (!bad++)
-				(void)cmd_error("line %" PRIu64 " is no record; passed over", number);
+				(void)cmd_error("line %" PRIu64 " is not a record; it is skipped", number);
 		} else if (r->ops->kinds & STORE_MASK(row.kind) && replay_takes(a, &row, job, end)) {
 			if (!r->gave_up && !replay_has_room(r, &row))
 				(void)replay_flush(r);
@@ -294,7 +294,7 @@ static int replay_open(struct replay *r, struct store_args *a, FILE **ret_file)
 
 	r->ops = sink_find(a->sink);
 	if (!r->ops)
-		return errmsg_set(err, -EINVAL, "'%s' is no sink of this build", a->sink);
+		return errmsg_set(err, -EINVAL, "this build has no sink '%s'", a->sink);
 	if (r->ops == &sink_file && !a->output)
 		return errmsg_set(err, -EINVAL, "replay file needs --output FILE");
 	if (r->ops != &sink_file && a->output)

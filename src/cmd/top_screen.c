@@ -336,11 +336,11 @@ static int begin_screen(struct errmsg *err)
 	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return errmsg_set(err, -ENOTTY, "this is no terminal: use --once");
+		return errmsg_set(err, -ENOTTY, "the output is not a terminal: use --once");
 	/* newterm() instead of initscr(), which ends the process if it fails */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
-		return errmsg_set(err, -ENOTTY, "TERM=%s is no terminal that ncurses knows: use --once",
+		return errmsg_set(err, -ENOTTY, "TERM=%s is not a terminal that ncurses knows: use --once",
 				  getenv("TERM") ? getenv("TERM") : "");
 	(void)set_term(screen);
 	(void)set_escdelay(25);
@@ -366,7 +366,7 @@ int top_screen_run(struct top_source *source, const struct top_view *view, uint6
 	catch_signals();
 	fit_screen(&s);
 	(void)snprintf(s.frame.what, sizeof(s.frame.what), "jobs");
-	(void)snprintf(s.frame.source, sizeof(s.frame.source), "nobody yet: the first answer is on its way");
+	(void)snprintf(s.frame.source, sizeof(s.frame.source), "no source yet: waiting for the first answer");
 	rc = top_reader_start(source, interval_ns, &s.reader);
 	if (rc == 0) {
 		rc = run_loop(&s, frames);

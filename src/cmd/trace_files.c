@@ -47,7 +47,7 @@ static void tell_state(const struct trace_table *t, const char *path)
 
 	(void)errmsg_set(&shown, 0, "%s", path); /* errmsg_set() masks the path */
 	if (!t->is_whole)
-		(void)cmd_error("%s: no end: the step runs still, or slurmd's log says why", shown.text);
+		(void)cmd_error("%s: not complete: the step still runs, or slurmd's log says why", shown.text);
 	if (t->dropped)
 		(void)cmd_error("%s: %" PRIu64 " samples were dropped", shown.text, t->dropped);
 	if (t->missed)

@@ -72,7 +72,7 @@ static int parse_providers(const char *value, void *field, const struct kvconf_k
 	while (settings_next_item(&list, name, sizeof(name)))
 		if (!provider_find(name))
 			return errmsg_set(err, -EINVAL,
-					  "'%s' is no provider; there are%s", name,
+					  "'%s' is not a provider; there are%s", name,
 					  provider_names);
 	return kvconf_text(value, field, key, err);
 }

@@ -80,7 +80,7 @@ out=$(check)
 has "$out" "D, P: in part: no ceems_gpu_power_watts; it needs GPUs that NVML or ROCm SMI sees" "one that is empty in part"
 has "$out" "empty: no ceems_perf_cpucycles_total; it needs steps with --ceems-perf=hw" "what a job has to ask for"
 has "$out" "empty: no ceems_x; it needs TextfileDir in ceems.conf" "what a site has to set"
-has "$out" "empty: the metrics are there, but not of what was asked for" "what is there for others"
+has "$out" "empty: the metrics exist, but not with these variables" "what is there for others"
 has "$out" "4 panels ask Prometheus: 0 have data, 1 in part, 3 are empty. 1 ask MariaDB" "the sum"
 has "$out" "rc 0" "which is no error"
 
@@ -89,16 +89,16 @@ out=$(check)
 has "$out" "ceems: D, P: parse error?[2J" "a query that is refused, without what a terminal would obey"
 has "$out" "rc 1" "is an error"
 dashboard '{"expr": "html"}'
-has "$(check)" "/api/v1/query: no answer of a Prometheus" "another server"
+has "$(check)" "/api/v1/query: the answer is not one of Prometheus" "another server"
 kill $server
 wait $server 2>/dev/null
 has "$(check)" "Failed to connect" "none"
 echo '[1]' >"$work/d/d.json"
-has "$(check)" "d.json: no dashboard of Grafana" "another file"
+has "$(check)" "d.json: not a dashboard of Grafana" "another file"
 echo '{' >"$work/d/d.json"
 has "$(check)" "d.json: " "a broken one"
 has "$("$ceems" dashboards --dir "$work/none" 2>&1)" "no dashboards" "an empty folder"
 has "$("$ceems" dashboards --dir "$work/nowhere" 2>&1)" "No such file" "and none"
-has "$("$ceems" dashboards --check "$url" --set x 2>&1)" "--set is NAME=VALUE" "a bad --set"
+has "$("$ceems" dashboards --check "$url" --set x 2>&1)" "--set needs NAME=VALUE" "a bad --set"
 has "$("$ceems" dashboards --dir "$top_builddir/contrib/grafana")" "CEEMS / Job" "it lists what is installed"
 done_testing

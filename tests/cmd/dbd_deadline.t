@@ -44,6 +44,6 @@ for args in "job 1" "jobs -a" "compare 1 2" "advise x" "report --month last" "re
 		"ceems $args ends"
 done
 out=$(CEEMS_SLURMDBD_TIMEOUT=-1 SLURM_CONF=/nonexistent "$ceems" jobs 2>&1)
-is "$out" "ceems: CEEMS_SLURMDBD_TIMEOUT=-1 is no number of seconds up to 86400
+is "$out" "ceems: CEEMS_SLURMDBD_TIMEOUT=-1 is not a number of seconds up to 86400
 ceems: SLURM_CONF=/nonexistent: No such file or directory" "a limit that is none is named"
 done_testing

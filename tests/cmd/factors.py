@@ -210,7 +210,7 @@ def test_regions():
     status, more = run("update")
     same((status, len(log)), (1, 1), "two that it does not have")
     has(more, "UkZones: '18' is neither GB nor 1 to 17", "are named")
-    has(said, "uk GB-13: refused, and what is there stays: another zone than region 13", "is said")
+    has(said, "uk GB-13: refused, and the earlier values stay: another zone than region 13", "is said")
 
 
 def test_order():
@@ -562,7 +562,7 @@ def test_check():
     status, said = run("check")
     same((status, series()), (0, None), "check asks and writes nothing")
     has(said, "ok     rte              FR: 4 values", "and says what it got")
-    has(said, "is not there yet", "and that there is no series")
+    has(said, "does not exist yet", "and that there is no series")
     run("update")
     os.chmod(f"{DIR}/token", 0o644)
     log.clear()
@@ -581,7 +581,7 @@ def test_check():
     status, said = run("check")
     has(said, "ceems-factors.timer", "an old series: look at the timer")
     has(said, f"the longest gap is {15 * 3600 - 900} s, from {utc(NOW - 86400 + 900)}", "its gap")
-    has(said, "life-cycle and direct factors take turns", "what does not go together")
+    has(said, "life-cycle and direct factors alternate", "what does not go together")
 
 
 def test_keep():
@@ -613,7 +613,7 @@ def test_arguments():
     for args in ((), ("fetch",), ("update", "now"), ("list", "--accept"), ("update", "--json"),
                  ("check", "--accept"), ("--nothing",)):
         same(run(*args)[0], 2, f"'ceems factors {' '.join(args)}' is refused")
-    for text, want in (("", "Providers is missing"), ("Providers=rte,x\n", "'x' is no provider"),
+    for text, want in (("", "Providers is missing"), ("Providers=rte,x\n", "'x' is not a provider"),
                        ("Providers=uk\nUkZones=GB,a b\n", "'a b' is not ZONE or ZONE:REGION"),
                        ("Providers=uk\nUkZones=a/b\n", "is not ZONE"),
                        ("Providers=rte\nRteUrl=http://x\n", ":2: RteUrl: does not begin with https"),
@@ -627,7 +627,7 @@ def test_arguments():
         has(said, want, "with the reason")
     write("ceems-factors.conf", f"Providers=energycharts\nSeriesFile={SERIES}\n")
     status, said = run("update")
-    has(said, "energycharts: refused, and what is there stays: no zone is set for it", "no zone")
+    has(said, "energycharts: refused, and the earlier values stay: no zone is set for it", "no zone")
     os.unlink(f"{DIR}/ceems-factors.conf")
     status, said = run("update")
     same(status, 1, "no configuration")

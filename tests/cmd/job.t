@@ -16,6 +16,6 @@ out=$(SLURM_CONF=/nonexistent/slurm.conf "$ceems" job 1 2>&1)
 is "$?/$out" "1/ceems: SLURM_CONF=/nonexistent/slurm.conf: No such file or directory" \
 	"a SLURM_CONF that is not there is said at once"
 out=$("$ceems" job "5_[1-" 2>&1)
-is "$?/$out" "2/ceems: job: '5_[1-' is no job id: write 12, 12_3, 12_[1-4] or 12+1, with .0, .batch or .extern for a step" \
+is "$?/$out" "2/ceems: job: '5_[1-' is not a job id: write 12, 12_3, 12_[1-4] or 12+1, with .0, .batch or .extern for a step" \
 	"what a wrong id should be is said"
 done_testing

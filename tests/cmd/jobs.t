@@ -14,7 +14,7 @@ for args in 12 "-S yesterdays" "-E 2026-02-31" "-S now -E now-1day" "-u nosuchus
 	is "$?/$out" "2/" "'ceems jobs $args' is refused"
 done
 out=$("$ceems" jobs -S soon 2>&1)
-is "$?/$out" "2/ceems: jobs: 'soon' is no time: write now-7days, today, 10:00, 2026-11-01 or 2026-11-01T10:00" \
+is "$?/$out" "2/ceems: jobs: 'soon' is not a time: write now-7days, today, 10:00, 2026-11-01 or 2026-11-01T10:00" \
 	"what a time should be is said"
 out=$(SLURM_CONF=/nonexistent/slurm.conf "$ceems" jobs 2>&1)
 is "$?/$out" "1/ceems: SLURM_CONF=/nonexistent/slurm.conf: No such file or directory" \

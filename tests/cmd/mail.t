@@ -37,10 +37,10 @@ user1@example.org" "has Slurm's subject and address"
 has "$(cat "$dir/text")" "What job 7 used is not known: " "and one line why it has no screen"
 is "$(wc -l <"$dir/text")" 1 "  one"
 send "hello" user1 SLURM_JOB_ID=
-is "$rc/$(cat "$dir/text")" "0/No job is named." "without a job"
+is "$rc/$(cat "$dir/text")" "0/The subject names no job." "without a job"
 for id in "7;id" "-1" "99999999999" "7 8" "0x7"; do
 	send hello user1 "SLURM_JOB_ID=$id"
-	is "$rc/$(cat "$dir/text")" "0/No job is named." "'$id' is no job"
+	is "$rc/$(cat "$dir/text")" "0/The subject names no job." "'$id' is no job"
 done
 send "Slurm Array Summary Job_id=7_* (9) Name=x" user1 SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=2
 has "$(cat "$dir/text")" "What job 7 used" "the summary of an array is about all of it"
@@ -55,7 +55,7 @@ for address in "" "-A/etc/passwd" "|id" "/tmp/x" "+x" "a@b,|id" "a -v" "a," "$(p
 	send hello "$address"
 	is "$rc/$(cat "$dir/args" 2>/dev/null)" "1/" "no address: '$address'"
 done
-has "$out" "ceems-mail: no mail: '~x' is no address" "which is said"
+has "$out" "ceems-mail: the mail was not sent: '~x' is not an address" "which is said"
 send hello "first.last@example.org,user2"
 is "$rc/$(sed -n 4p "$dir/args")" "0/first.last@example.org,user2" "two addresses"
 
@@ -80,21 +80,21 @@ if command -v python3 >/dev/null; then
 	is "$(header Bcc)" "None" "  no header of a job's name"
 	is "$(header Subject)" "$(printf 'Name=\303\251x?Bcc: all@example.org??end of a name that is longer than one line of a header may be, as such names go')" \
 		"  the subject"
-	is "$(header text)" "No job is named." "  and the text"
+	is "$(header text)" "The subject names no job." "  and the text"
 else
 	skip "python3 is not installed"
 fi
 echo "MailProg=/usr/bin/ceems-mail" >"$dir/ceems.conf"
 send hello "" # /usr/bin/mail is not started without an address
-is "$rc/$out" "1/ceems-mail: no mail: '' is no address" "ceems-mail does not start itself"
+is "$rc/$out" "1/ceems-mail: the mail was not sent: '' is not an address" "ceems-mail does not start itself"
 echo "MailProg=$dir/prog" >"$dir/ceems.conf"
 
 echo 3 >"$dir/rc"
 send hello user1
-is "$rc/$out" "1/ceems-mail: no mail: $dir/prog ended with 3" "the mail program fails"
+is "$rc/$out" "1/ceems-mail: the mail was not sent: $dir/prog ended with exit code 3" "the mail program fails"
 rm "$dir/rc" "$dir/prog"
 send hello user1
-is "$rc/$out" "1/ceems-mail: no mail: $dir/prog: No such file or directory" "there is none"
+is "$rc/$out" "1/ceems-mail: the mail was not sent: $dir/prog: No such file or directory" "there is none"
 out=$("$mail" hello user1 2>&1)
 is "$?" 2 "not as slurmctld calls it"
 done_testing

@@ -117,14 +117,14 @@ is "$(python3 "$helper" places "$dir/mails")" "" "  without a place: the others 
 forget
 echo 1 >"$dir/rc"
 report --from sqlite --month 2025-11 --mail-to '%u@example.org'
-is "$rc/$out" "1/ceems: no mail to bob@example.org: $dir/sendmail ended with 1" "a mail that fails is said"
+is "$rc/$out" "1/ceems: no mail to bob@example.org: $dir/sendmail ended with exit code 1" "a mail that fails is said"
 is "$(find "$dir/mails" -type f | wc -l)" 3 "  and the others go out"
 rm "$dir/rc"
 forget
 # the name of a user makes no second address and no header
 report --from sqlite --month 2025-09 --mail-to '%u@example.org'
 is "$rc/$(mails)" "1/" "users whose names make no address get none"
-is "$(printf '%s\n' "$out" | grep -c "the name makes no address")" 4 "  which is said of each"
+is "$(printf '%s\n' "$out" | grep -c "the name does not make an address")" 4 "  which is said of each"
 for to in "" "|id" "a b|c" "x;y@example.org" "-a" "%u|id" "a@b,/etc/passwd"; do
 	report --from sqlite --month 2025-11 --mail-to "$to"
 	is "$rc" 2 "no address: '$to'"

@@ -14,10 +14,10 @@ for args in "" 12 "job" "job 12 13" "job x" "--month 2026-13" "--month=2026-W01"
 	is "$?/$out" "2/" "'ceems report $args' is refused"
 done
 out=$("$ceems" report --month soon 2>&1)
-is "$?/$out" "2/ceems: report: 'soon' is no month: write this, last, 2026-11 (a month) or 2026-W48 (a week)" \
+is "$?/$out" "2/ceems: report: 'soon' is not a month: write this, last, 2026-11 (a month) or 2026-W48 (a week)" \
 	"what a month should be is said"
 out=$("$ceems" report --month 2099-01 2>&1)
-is "$?/$out" "1/ceems: report: that time has not come yet" "the future is not reported"
+is "$?/$out" "1/ceems: report: the month or week has not begun" "the future is not reported"
 for args in "--week" "--week 2026-W05 --by user" "job 12" "--site /tmp"; do
 	# shellcheck disable=SC2086 # words on purpose
 	out=$(SLURM_CONF=/nonexistent/slurm.conf "$ceems" report $args 2>&1)

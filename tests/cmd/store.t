@@ -154,7 +154,7 @@ has "$out" "0 acked, 0 refused, 1 left" "leaves them"
 echo "no record" >"$dir/bad"
 store replay file --file "$dir/bad" --output "$dir/none"
 is $rc 1 "a line that is no record"
-has "$err" "line 1 is no record" "is named"
+has "$err" "line 1 is not a record" "is named"
 
 # --- what a replay must not do ------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ for row in "5_3:5_3.0" "5_4:5_4.0 5_4.batch" "5_4.batch:5_4.batch" "5_[3-4].0:5_
 		"${row#*:} " "${row%%:*}"
 done
 has "$(trace 5_3 7.0)" "job 5_3,7.0 on 2 nodes" "several jobs are drawn as one"
-is "$(trace 5_9)" "ceems: no trace of yours of job 5_9 in .; --dir says where else" "a task that is not there"
+is "$(trace 5_9)" "ceems: no trace of job 5_9 that belongs to you in .; --dir names another folder" "a task that is not there"
 has "$(trace '5_[0-99999]')" "more than 10000 jobs at once" "a list without end"
 trace_file "ceems-trace-5_3-x.0-n1.csv" n1 0
 trace_file "ceems-trace-99999999999999999999999_3-8.0-n1.csv" n1 0
@@ -77,7 +77,7 @@ is "$(printf '%s\n' "$out" | awk 'length($0) > 79')" "" "within 80 columns"
 is "$(trace 7 -o x.svg)" "" "a picture is written in silence"
 has "$(cat x.svg)" "<title>job 7 on 2 nodes" "to its file"
 [ -z "$(command -v xmllint)" ] || is "$(xmllint --noout x.svg 2>&1)" "" "which is XML"
-is "$(trace 7 --csv -o x.csv)" "ceems trace: -o names a picture, FILE.svg, of --plot" "another file is what > is for"
+is "$(trace 7 --csv -o x.csv)" "ceems trace: -o FILE.svg is for --plot, and FILE must end with .svg" "another file is what > is for"
 is "$(trace 7 -o /nonexistent/x.svg)" "ceems: /nonexistent/x.svg: No such file or directory" "a folder that is not there"
 
 # --- files
@@ -85,7 +85,7 @@ trace_file other.csv n9 0
 is "$(trace other.csv --csv --metrics energy_j | tail -n 1)" ",,n9,2026-11-25T10:00:10.000000Z,10.000000,100" "a file by its name"
 has "$(trace other.csv)" "trace on n9, from" "and drawn"
 mkdir elsewhere && mv ceems-trace-77.0-n1.csv elsewhere/
-is "$(trace 77)" "ceems: no trace of yours of job 77 in .; --dir says where else" "no file"
+is "$(trace 77)" "ceems: no trace of job 77 that belongs to you in .; --dir names another folder" "no file"
 is "$(trace 77 --dir elsewhere --csv | grep -c .)" 4 "another folder"
 echo "TraceDir=$dir/elsewhere" >trace.conf
 is "$("$ceems" trace --conf trace.conf 77 --csv | grep -c .)" 4 "TraceDir"
@@ -94,7 +94,7 @@ out=$(trace 77 --dir elsewhere --csv)
 has "$out" "step 77.0 on n1 ran twice: its earlier run is left out" "a job that ran twice"
 has "$out" "77,0,n1,2026-11-25T10:00:05.000000Z,0.000000" "has its later run"
 ln -s /etc/passwd ceems-trace-8.0-n1.csv
-has "$(trace 8)" "no trace of yours of job 8" "a link is no trace of a job"
+has "$(trace 8)" "no trace of job 8 that belongs to you" "a link is no trace of a job"
 if [ "$(id -u)" = 0 ]; then
 	cp other.csv ceems-trace-9.0-n1.csv
 	cp other.csv ceems-trace-9.0-n2.csv
@@ -105,13 +105,13 @@ fi
 # --- what is wrong
 sed -i 's/,end,/,,/; s/,0,0,100/,3,20,100/' other.csv
 out=$(trace other.csv)
-has "$out" "ceems: other.csv: no end: the step runs still, or slurmd's log says why" "a trace without its end"
+has "$out" "ceems: other.csv: not complete: the step still runs, or slurmd's log says why" "a trace without its end"
 has "$out" "ceems: other.csv: 3 samples were dropped" "one that lost samples"
 has "$out" "ceems: other.csv: 20 samples are missing: the node was too busy" "or took none"
 sed -i 's/,40,/,4O,/' other.csv
 is "$(trace other.csv)" "ceems: other.csv:3:40: not a number" "bad CSV has its file, line and column"
 is "$(trace 7 --metrics flops)" "ceems: 'flops' is not in the trace; there are energy_j, power_w, instructions" "a metric that is not there"
-is "$(trace 7 --resample often)" "ceems trace: --resample: 'often' is no time such as 10s" "no interval"
+is "$(trace 7 --resample often)" "ceems trace: --resample: 'often' is not a time such as 10s" "no interval"
 has "$(trace 7 --csv --resample 1ns)" "--resample: " "one that is too short"
 is "$(trace 7 other.csv)" "ceems: jobs, or names of files" "not both"
 printf 'node,time_utc,monotonic_s,event,dropped_samples,missed_samples,energy_j\n"a\033[2Jb,""c""",2026-11-25T10:00:00.000000Z,5,end,0,0,1\n' >other.csv

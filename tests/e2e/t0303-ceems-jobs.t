@@ -167,7 +167,7 @@ ok $? "ceems top shows power, CPU and energy"
 is "$(jq -c '[.what, (.rows | length), .rows[0].id, .rows[0].user]' "$DIR/top")" \
 	"[\"running jobs of user3\",1,\"$live\",\"user3\"]" "of one's own running job"
 is "$(as user1 "$ceems" top --json -d 1s | jq -c .rows)" "[]" "and no other's"
-has "$(as user3 "$ceems" top --node=n1 --once 2>&1)" "(the ledger is root's)" "the node's ledger is root's"
+has "$(as user3 "$ceems" top --node=n1 --once 2>&1)" "(only root can read the ledger)" "the node's ledger is root's"
 is "$(inside "$ceems" top --node=n1 --json -d 1s | jq -r '[.rows[].id] | contains(["'"$live"'.0", "system", "unallocated"])')" \
 	true "who sees its steps, the node's own processes and what nobody holds"
 as user3 env TERM=xterm script -qec "$ceems top -n 1" /dev/null </dev/null >"$DIR/screen" 2>&1
