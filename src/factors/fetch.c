@@ -88,7 +88,7 @@ static void check_status(struct fetch *f, const char *name, struct outcome *o,
 	} else if (status >= 300 && status < 400) {
 		(void)curl_easy_getinfo(f->easy, CURLINFO_REDIRECT_URL, &target);
 		o->rc = errmsg_set(err, -EIO,
-				   "%s: redirects to %.*s (HTTP %ld), which is not followed", name,
+				   "%s: redirects to %.*s (HTTP %ld); redirects are not followed", name,
 				   target ? (int)strcspn(target, "?#") : 7,
 				   target ? target : "nowhere", status);
 	} else {

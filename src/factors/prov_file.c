@@ -55,7 +55,7 @@ const struct provider provider_file = {
 	.is_ours = true,
 	.zones = "file",
 	.keys = { PROVIDER_KEY("File", kvconf_path, file, "",
-			       "file: the site's own points, in the series' format.") },
+			       "file: path of the site's own values, in the format of the series.") },
 	.ready = prov_file_ready,
 	.fetch = prov_file_fetch,
 	.parse = prov_file_parse,

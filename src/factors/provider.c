@@ -155,7 +155,7 @@ int provider_expect(const json_t *v, const char *want, const char *wrong,
 		return 0;
 	if (!exactjson_is_text(v) || strcasecmp(json_string_value(v), want))
 		return errmsg_set(err, -EINVAL, "%s: '%.40s' instead of '%s'", wrong,
-				  exactjson_is_text(v) ? json_string_value(v) : "no text", want);
+				  exactjson_is_text(v) ? json_string_value(v) : "not a text", want);
 	return 0;
 }
 

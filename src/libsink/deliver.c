@@ -378,7 +378,7 @@ static void deliver_note_refusing(struct deliver *d, uint64_t now_ns)
 {
 	char reason[sizeof(struct errmsg) + 64];
 
-	(void)snprintf(reason, sizeof(reason), "it refuses all of %zu records: %s", d->n,
+	(void)snprintf(reason, sizeof(reason), "the sink refuses all of %zu records: %s", d->n,
 		       sink_why(&d->item[d->n - 1]));
 	deliver_retry_refused(d);
 	deliver_failed(d, now_ns, "deliver", reason);
@@ -409,7 +409,7 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 	now_mono_ns += clock_mono_ns() - start_ns; /* a pause begins when the try has ended */
 	if (r.settled < 0)
 		/* the store has logged its error; the same items are delivered again */
-		deliver_failed(d, now_mono_ns, "go on", r.store_err.text);
+		deliver_failed(d, now_mono_ns, "note the result in the store", r.store_err.text);
 	else if (r.is_refusing)
 		deliver_note_refusing(d, now_mono_ns);
 	else if (!r.settled)

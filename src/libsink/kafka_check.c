@@ -20,15 +20,15 @@ static void check_topics(const struct settings *s, const struct kafka_probe *k,
 				 s->kafka_topic, k->partitions);
 		tell(ctx, SINK_GOOD, NULL, text.text);
 	} else {
-		(void)errmsg_set(&text, 0, "the brokers answer, but topic %s is not there, or not for "
-				 "this client; records wait unless brokers make topics",
+		(void)errmsg_set(&text, 0, "the brokers answer, but topic %s does not exist, or this client may "
+					   "not use it; records wait unless brokers create topics",
 				 s->kafka_topic);
 		tell(ctx, SINK_WARN, "create the topic KafkaTopic, or let the client write to it: contrib/kafka/README.md",
 		     text.text);
 	}
 	if (*start && !k->start_partitions) {
-		(void)errmsg_set(&text, 0, "topic %s is not there, or not for this client: records of job "
-				 "starts are dropped", start);
+		(void)errmsg_set(&text, 0, "topic %s does not exist, or this client may not use it: records of job "
+					   "starts are dropped", start);
 		tell(ctx, SINK_WARN, "create the topic KafkaStartTopic, or set KafkaStartTopic= to nothing", text.text);
 	}
 }

@@ -21,15 +21,15 @@ static const struct {
 	const char *why;
 } ours[] = {
 	{ "enable.idempotence", "true", "without it a retry may store a record twice" },
-	{ "acks", "all", "a record would be taken for stored before it is" },
-	{ "request.required.acks", "-1", "a record would be taken for stored before it is" },
+	{ "acks", "all", "a record would count as stored before it is" },
+	{ "request.required.acks", "-1", "a record would count as stored before it is" },
 	{ "delivery.report.only.error", "false", "stored records would never be acknowledged" },
 	{ "transactional.id", NULL, "the recorder does not use transactions" },
 	{ "message.timeout.ms", NULL, "the recorder decides how long a record is tried" },
 	{ "delivery.timeout.ms", NULL, "the recorder decides how long a record is tried" },
-	{ "log.queue", "true", "log lines have to leave by the worker" },
-	{ "plugin.library.paths", NULL, "no code is loaded into the daemon by a data file" },
-	{ "enable.background", NULL, "there is no background thread of ours" },
+	{ "log.queue", "true", "the recorder's thread writes the log lines" },
+	{ "plugin.library.paths", NULL, "a data file must not load code into the recorder" },
+	{ "enable.background", NULL, "the recorder has no thread for it" },
 };
 
 /* Returns true if the value of KEY must not be logged. */

@@ -71,7 +71,7 @@ static int migrate_use_database(struct run *r, struct errmsg *err)
 	char sql[256];
 
 	if (strchr(r->database, '`'))
-		return errmsg_set(err, -EINVAL, "'%s' is no name for a database", r->database);
+		return errmsg_set(err, -EINVAL, "'%s' is not a name for a database", r->database);
 	if (mysql_select_db(r->m, r->database) == 0)
 		return 0;
 	if (mysql_errno(r->m) != ER_BAD_DB_ERROR)

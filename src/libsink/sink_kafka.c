@@ -145,7 +145,7 @@ static void destroy_client(struct sink *k)
 	}
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
 		if (clock_mono_ns() > deadline) {
-			logger_info("ceems: kafka: the client takes long to close; left to it");
+			logger_info("ceems: kafka: librdkafka takes long to close; its thread is left running");
 			(void)pthread_detach(thread);
 			return;
 		}

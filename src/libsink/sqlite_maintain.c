@@ -225,7 +225,7 @@ void sqlite_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 		rc = sqlite_file_schema(db, s->sqlite_file, &schema, &err);
 	(void)sqlite3_close(db);
 	if (rc == -ENOENT) {
-		(void)errmsg_set(&text, 0, "%s comes with the first record", s->sqlite_file);
+		(void)errmsg_set(&text, 0, "the recorder creates %s with the first record", s->sqlite_file);
 		tell(ctx, SINK_GOOD, NULL, text.text);
 	} else if (rc == -EPROTO || rc == -EUCLEAN) {
 		tell(ctx, SINK_WRONG, "move the file away: a new one is made, and ceems store replay fills it", err.text);

@@ -83,7 +83,7 @@ static int add_column(struct table_reader *r, const char *name)
 	if (!is_name(name))
 		return csv_error(&r->csv, r->err, "not the name of a column");
 	if (trace_table_find(t, name) >= 0)
-		return csv_error(&r->csv, r->err, "a column of that name was there before");
+		return csv_error(&r->csv, r->err, "an earlier column has the same name");
 	more = realloc(t->column, (t->ncolumns + 1) * sizeof(*more));
 	if (!more)
 		return errmsg_errno(r->err, -ENOMEM, "%s", r->csv.file);
@@ -110,7 +110,7 @@ static int read_header(struct table_reader *r)
 		if (i == HEAD_MISSED && strcmp(field, heads[i]) != 0)
 			r->nheads = HEAD_MISSED;
 		if (i < r->nheads && strcmp(field, heads[i]) != 0)
-			return csv_error(&r->csv, r->err, "not a trace: another column belongs here");
+			return csv_error(&r->csv, r->err, "not a trace: another column is expected here");
 		rc = i < r->nheads ? 0 : add_column(r, field);
 		if (rc < 0)
 			return rc;
@@ -163,7 +163,7 @@ static int take_head(struct table_reader *r, enum head head, const char *field)
 	switch (head) {
 	case HEAD_NODE:
 		if (t->nrows && strcmp(t->node, field) != 0)
-			return csv_error(&r->csv, r->err, "another node: files of several are read one by one");
+			return csv_error(&r->csv, r->err, "another node: a trace file is of one node");
 		if (strlen(field) >= sizeof(t->node))
 			return csv_error(&r->csv, r->err, "the name of a node is too long");
 		(void)snprintf(t->node, sizeof(t->node), "%s", field);

@@ -46,7 +46,7 @@ static void feed_note(struct textfile_feed *f, const char *why)
 		logger_error("%stextfile: %s; %s is not updated", f->who, why, f->file);
 		break;
 	case LOGGER_ENDS:
-		logger_info("%stextfile: %s is updated again, %" PRIu64 " texts were dropped", f->who, f->file,
+		logger_info("%stextfile: %s is updated again; %" PRIu64 " versions of it were not written", f->who, f->file,
 			    helper_counts(f->helper).dropped);
 		break;
 	case LOGGER_NO_NEWS:

@@ -252,7 +252,7 @@ REFUSED = [
     ("rte", "empty", 1, "the answer is empty"),
     ("rte", "no-list", 1, "the answer has no list 'results'"),
     ("rte", "huge", 1, "the answer is longer than 1048576 bytes"),
-    ("rte", "redirect-host", 1, "redirects to https://elsewhere.example/x (HTTP 302), which is not"),
+    ("rte", "redirect-host", 1, "redirects to https://elsewhere.example/x (HTTP 302); redirects are not"),
     ("rte", "redirect-http", 1, "redirects to http://127.0.0.1"),
     ("rte", "future", 1, "a time in the future"),
     ("rte", "backwards", 1, "times go backwards"),

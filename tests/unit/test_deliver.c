@@ -497,7 +497,7 @@ static void test_all_refused(void)
 	deliver_get_stats(d, &st);
 	ok(st.is_down && !st.refused, "it is down");
 	is_int(errors, 1, "which is logged once");
-	ok(strstr(last_line, "fake: cannot deliver: it refuses all of 4 records: poison \"found\"; records wait") != NULL,
+	ok(strstr(last_line, "fake: cannot deliver: the sink refuses all of 4 records: poison \"found\"; records wait") != NULL,
 	   "as: %s", last_line);
 	is_str(list("fake"), "", "nothing is set aside");
 	is_u64(cursor_of("fake"), 0, "nothing is passed");

@@ -86,11 +86,11 @@ static void test_bad_tables(void)
 		const char *text, *want;
 	} t[] = {
 		{ "", "f.csv:1:1: the file is empty" },
-		{ "a,b\n1,2\n", "f.csv:1:1: not a trace: another column belongs here" },
+		{ "a,b\n1,2\n", "f.csv:1:1: not a trace: another column is expected here" },
 		{ HEAD "\n", "f.csv:1:49: not a trace: it has no values" },
 		{ "node,time_utc,monotonic_s,event,dropped_samples\n", "f.csv:1:33: not a trace: it has no values" },
 		{ HEAD ",a b\n", "f.csv:1:64: not the name of a column" },
-		{ HEAD ",a,a\n", "f.csv:1:66: a column of that name was there before" },
+		{ HEAD ",a,a\n", "f.csv:1:66: an earlier column has the same name" },
 		{ HEAD ",energy_j\n", "f.csv:2:1: the trace has no rows yet" },
 		{ HEAD ",energy_j\nn1," T0 ",1,,0,0,2J\n", "f.csv:2:39: not a number" },
 		{ HEAD ",energy_j\nn1," T0 ",1,,0,0,nan\n", "f.csv:2:39: not a number" },
@@ -102,7 +102,7 @@ static void test_bad_tables(void)
 		{ HEAD ",energy_j\nn1," T0 ",1,,0,0,2,3\n", "f.csv:2:41: more fields than columns" },
 		{ HEAD ",energy_j\nn1," T0 ",2,,0,0,2\nn1," T0 ",1,,0,0,3\n", "f.csv:3:32: a time before the first row's" },
 		{ HEAD ",energy_j\nn1," T0 ",2,,0,0,2\nn2," T0 ",3,,0,0,3\n",
-		  "f.csv:3:1: another node: files of several are read one by one" },
+		  "f.csv:3:1: another node: a trace file is of one node" },
 	};
 	struct trace_table table;
 	struct errmsg err;
