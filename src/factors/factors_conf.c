@@ -148,7 +148,7 @@ static const struct kvconf_key common_keys[] = {
 	KEY("RetryWait", parse_wait, retry_wait_ns, "2s",
 	    "Pause before the second request, varied at random; doubles with each request."),
 	KEY("RetryLimit", parse_wait, retry_limit_ns, "2m",
-	    "Limit of all requests of one zone with their pauses."),
+	    "Longest time for all requests of one zone, pauses included."),
 	KEY("CAFile", kvconf_path, ca_file, "",
 	    "The only certificates to trust, in PEM; empty: those of the system."),
 	KEY("Proxy", parse_proxy, proxy, "", "http://HOST:PORT; empty: none."),
