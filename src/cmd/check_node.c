@@ -73,8 +73,8 @@ static void check_clock(struct check *c)
 
 	if (adjtimex(&tx) == TIME_ERROR || tx.status & STA_UNSYNC)
 		check_warn(c, "clock", "timedatectl set-ntp true  # or chrony, on all nodes",
-			   "nothing keeps this machine's clock right: steps and records would have "
-			   "wrong times, and munge refuses a difference of 5 minutes");
+			   "this machine's clock is not synchronised: steps and records would have wrong times, "
+			   "and munge refuses a difference of 5 minutes");
 	else
 		check_ok(c, "clock", "is synchronised");
 }

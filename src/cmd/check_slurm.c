@@ -336,8 +336,9 @@ static void check_tres(struct check *c)
 					  "tres)", key,
 			 metric_set_name[set], missing);
 	else
-		check_warn(c, "slurm.conf", hint, "%s%u of our TRES are not in %s and so not kept (ceems tres has all)", at(c, key),
-			   missing, key);
+		check_warn(c, "slurm.conf", hint,
+			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems tres has all)",
+			   at(c, key), missing, key);
 }
 
 /*

@@ -33,7 +33,7 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s", dir);
 	if (stat(dir, &st) < 0) {
 		if (errno == ENOENT && may_come)
-			check_note(c, what, "%s is not there yet", dir);
+			check_note(c, what, "%s does not exist yet", dir);
 		else if (errno == EACCES && geteuid())
 			check_denied(c, what, dir);
 		else

@@ -139,7 +139,7 @@ tres() {
 tres "gres/gpu,$("$ceems" tres --set basic | sed -n 's/^AccountingStorageTRES=//p')"
 has "$out" "ok     slurm.conf     AccountingStorageTRES has the set basic of slurm-ceems; " "a smaller set is the site's choice"
 tres gres/gpu,ic/ceems_co2e
-has "$out" "of our TRES are not in AccountingStorageTRES and so not kept" "less than the smallest set is not"
+has "$out" "TRES of slurm-ceems are not in AccountingStorageTRES, so slurmdbd does not keep them" "less than the smallest set is not"
 has "$out" "-> AccountingStorageTRES=gres/gpu,ic/ceems_co2e,ic/ceems_cpu_energy," "  and the line to type keeps what is there"
 tres "$("$ceems" tres | sed -n 's/^AccountingStorageTRES=//p')"
 mkdir "$dir/plugstack.conf.d"
