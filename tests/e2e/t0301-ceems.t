@@ -198,7 +198,7 @@ is "$(jq '.measured.co2e_ng - .unallocated.co2e_ng - .system.co2e_ng - .retired.
 	- ([.ended[].co2e_ng, .steps[].co2e_ng] | add // 0)' <<<"$json")" 0 "emissions add up, to the nanogram"
 has "$(inside "$ceems" ledger "${conf[@]}")" "g CO2e/kWh (" "and the factor is said"
 fails "a user may not look" as user1 "$ceems" ledger "${conf[@]}"
-has "$out" "the ledger is root's" "and is told why"
+has "$out" "only root can read the ledger" "and is told why"
 
 # --- the database ----------------------------------------------------------------------------------
 
