@@ -41,7 +41,7 @@ struct ring {
 	struct perf_event_mmap_page *page;
 	uint64_t tail, head;
 	uint64_t next_ns; /* time of the record at TAIL; UINT64_MAX: there is none */
-	uint64_t before_ns; /* time of the record before the one at TAIL; 0: there was none */
+	uint64_t before_ns; /* time of the record before the one at TAIL, without STACKS_LOST; 0: there was none */
 	uint64_t note;	  /* of the last foreign sample (stacks_filter_is_foreign()); 0: none yet */
 };
 
@@ -541,7 +541,9 @@ static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *c
 			record.nregs = record.dump_size = 0;
 		fn(ctx, &record);
 	}
-	r->before_ns = r->next_ns;
+	/* The kernel puts PERF_RECORD_LOST before a sample that was already noted, but with a later time. */
+	if (s->record.header.type != PERF_RECORD_LOST)
+		r->before_ns = r->next_ns;
 	ring_peek(s, r);
 }
 
