@@ -120,9 +120,9 @@ static struct spank_option options[] = {
 	  .has_arg = 0,
 	  .cb = option_trace_context },
 	{ .name = (char *)"ceems-profile",
-	  .arginfo = (char *)"HZ,STACKS",
+	  .arginfo = (char *)"HZ,STACKS,offcpu",
 	  .usage = (char *)"write a file of what the step's tasks execute, sampled 1 to 999 times per second of CPU "
-			   "time (default 99), per step and node; STACKS: user (default), kernel, both",
+			   "time (default 99), per step and node; STACKS: user (default), kernel, both; offcpu: also where threads wait",
 	  .has_arg = 2,
 	  .cb = option_profile },
 };

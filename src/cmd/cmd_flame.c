@@ -35,7 +35,7 @@ struct flame_request {
 	const char *dirs[3];
 	size_t ndirs;
 	struct flame_filter filter;
-	bool by_energy;
+	bool by_energy, has_waits;
 	uint64_t rows;
 };
 
@@ -156,6 +156,8 @@ static int show_files(const struct flame_request *r, struct flame_files *f, stru
 	v.gap = (const char *const *)gap;
 	if (!r->by_energy && !strcmp(v.what, "cpu"))
 		v.what = "CPU time";
+	else if (!r->by_energy && !strcmp(v.what, PROFILE_WAITS))
+		v.what = "off-CPU time";
 	if (!(flame->frame[FLAME_ROOT].total[FLAME_THIS] > 0))
 		rc = cmd_error("%s: no samples%s", v.title, r->filter.node || r->filter.process || r->filter.thread || r->filter.has_task ? " of these" : "");
 	else
@@ -173,6 +175,10 @@ static int flame_run(const struct flame_request *r, int argc, char **argv)
 
 	if (rc == CMD_OK && r->other)
 		rc = flame_files_load(&other, 1, others, r->dirs, r->ndirs);
+	if (rc == CMD_OK && r->has_waits)
+		rc = flame_files_choose(&f, PROFILE_WAITS);
+	if (rc == CMD_OK && r->has_waits)
+		rc = flame_files_choose(&other, PROFILE_WAITS);
 	if (rc == CMD_OK)
 		rc = show_files(r, &f, &other);
 	flame_files_fini(&f);
@@ -228,12 +234,14 @@ static int check_request(const struct cmd_info *self, const struct flame_request
 		return cmd_usage_error(self, "pprof's format is not for a terminal: -o names a file");
 	if (r->format == FORMAT_PPROF && (r->other || r->by_energy))
 		return cmd_usage_error(self, "pprof's format has neither --diff nor --per-joule");
+	if (r->by_energy && r->has_waits)
+		return cmd_usage_error(self, "--offcpu: a thread that waits uses no energy of its own, so not with --per-joule");
 	if (r->other && (r->format == FORMAT_FOLDED || r->format == FORMAT_SPEEDSCOPE))
 		return cmd_usage_error(self, "--diff is for html, svg and text");
 	return CMD_OK;
 }
 
-enum { OPT_DIFF = 256, OPT_FORMAT, OPT_KERNEL, OPT_NODE, OPT_PER_JOULE, OPT_PROCESS, OPT_TASK, OPT_THREAD };
+enum { OPT_DIFF = 256, OPT_FORMAT, OPT_KERNEL, OPT_NODE, OPT_OFFCPU, OPT_PER_JOULE, OPT_PROCESS, OPT_TASK, OPT_THREAD };
 
 static const struct cmd_option flame_options[] = {
 	{ NULL, 0, NULL, "Which files" },
@@ -249,6 +257,7 @@ static const struct cmd_option flame_options[] = {
 	{ "diff", OPT_DIFF, "JOBID", "compare with this job or file" },
 	{ "format", OPT_FORMAT, "html|svg|folded|pprof|speedscope|text", "this format, whatever FILE's suffix" },
 	{ "output", 'o', "FILE", "write to this file, as .html" },
+	{ "offcpu", OPT_OFFCPU, NULL, "where threads waited (--ceems-profile=offcpu)" },
 	{ "per-joule", OPT_PER_JOULE, NULL, "weigh samples by energy instead of time" },
 	{ "top", 't', "N", "number of functions in a text (default: 20)" },
 	{ 0 },
@@ -296,6 +305,9 @@ static int cmd_flame_run(const struct cmd_info *self, int argc, char **argv)
 			break;
 		case OPT_NODE:
 			r.filter.node = optarg;
+			break;
+		case OPT_OFFCPU:
+			r.has_waits = true;
 			break;
 		case OPT_PER_JOULE:
 			r.by_energy = true;

@@ -32,16 +32,24 @@ static void take_label(const struct profile *p, const char *key, char *ret, size
 	ret[size - 1] = '\0';
 }
 
+static void use_type(struct flame_file *file, size_t type)
+{
+	const struct profile *p = file->profile;
+	size_t i;
+
+	file->type = type;
+	file->total = 0;
+	for (i = 0; i < p->nsamples; i++)
+		file->total += (double)p->sample[i].value[type];
+}
+
 static void describe_file(const char *path, struct flame_file *file)
 {
 	const struct profile *p = file->profile;
 	struct job_file_name name;
-	size_t i;
 
-	file->type = choose_type(p);
+	use_type(file, choose_type(p));
 	file->scale = 1;
-	for (i = 0; i < p->nsamples; i++)
-		file->total += (double)p->sample[i].value[file->type];
 	take_label(p, PROFILE_LABEL_JOB, file->job, sizeof(file->job));
 	take_label(p, PROFILE_LABEL_STEP, file->step, sizeof(file->step));
 	take_label(p, PROFILE_LABEL_NODE, file->node, sizeof(file->node));
@@ -119,6 +127,20 @@ int flame_files_look(struct flame_files *f, const struct job_ids *ids, const cha
 {
 	(void)snprintf(f->what, sizeof(f->what), "%s", what);
 	return job_files_look(&profile_kind, ids, what, dir, ndirs, take_profile, f);
+}
+
+int flame_files_choose(struct flame_files *f, const char *type)
+{
+	size_t i;
+	int at;
+
+	for (i = 0; i < f->n; i++) {
+		at = profile_find_type(f->file[i].profile, type, "nanoseconds");
+		if (at < 0)
+			return cmd_error("a profile of %s has no %s time; it needs --ceems-profile=offcpu", flame_files_title(f), type);
+		use_type(&f->file[i], (size_t)at);
+	}
+	return CMD_OK;
 }
 
 void flame_files_fini(struct flame_files *f)

@@ -35,6 +35,9 @@ int flame_files_load(struct flame_files *f, int argc, char **argv, const char *c
 int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what, const char *const *dir, size_t ndirs);
 void flame_files_fini(struct flame_files *f);
 
+/* Chooses the value TYPE/nanoseconds of all profiles. Prints an error if one lacks it. Returns enum cmd_exit. */
+int flame_files_choose(struct flame_files *f, const char *type);
+
 /* Returns a title such as "job 7 on 2 nodes", which lives as long as F. */
 const char *flame_files_title(struct flame_files *f);
 /* Returns the unit of the values that are shown; "" if the files have different units. */

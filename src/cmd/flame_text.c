@@ -69,8 +69,10 @@ static void put_summary(const struct flame_view *v, enum flame_side side, const 
 	const struct flame *f = v->flame;
 	char value[FLAME_VALUE_SIZE], stacks[128];
 
-	(void)fprintf(out, "%s: %s of %s, %" PRIu64 " samples\n", title,
-		      flame_view_value(v, f->frame[FLAME_ROOT].total[side], value), v->what, f->samples[side]);
+	(void)fprintf(out, "%s: %s of %s", title, flame_view_value(v, f->frame[FLAME_ROOT].total[side], value), v->what);
+	if (f->samples[side]) /* waits are counted, not sampled */
+		(void)fprintf(out, ", %" PRIu64 " samples", f->samples[side]);
+	(void)fputc('\n', out);
 	(void)fprintf(out, "stacks: %s\n", flame_view_stacks(v, side, stacks, sizeof(stacks)));
 }
 

@@ -33,6 +33,7 @@
 #include "src/helpers/profile_tasks.h"
 #include "src/helpers/profile_writer.h"
 #include "src/libcore/profile_request.h"
+#include "src/libmeter/activity/offcpu.h"
 #include "src/libmeter/activity/perf_set.h"
 #include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
@@ -49,6 +50,7 @@
 struct sampler {
 	struct wire *wire;
 	struct stacks *stacks;
+	struct offcpu *offcpu; /* NULL: waits are not counted */
 	struct profile_tasks *tasks;
 	struct kallsyms *kernel; /* NULL: kernel stacks are not sampled */
 	uint8_t *is_told;	 /* by a kernel function's number: its name was sent */
@@ -89,6 +91,12 @@ static void tell_symbol(struct sampler *s, uint32_t number)
 	s->is_told[number] = 1;
 }
 
+/* Returns whether function NAME only calls our program at a tracepoint. Such functions are the innermost of a wait. */
+static bool is_of_tracepoint(const char *name)
+{
+	return !strncmp(name, "bpf_", 4) || !strncmp(name, "__bpf_", 6) || !strncmp(name, "__traceiter_", 12);
+}
+
 /*
  * Sets RET to the numbers of the kernel functions in the stack of R, and sends new names. Returns
  * how many.
@@ -100,7 +108,8 @@ static size_t name_kernel(struct sampler *s, const struct stacks_record *r, uint
 
 	for (i = 0; i < r->nkernel && s->kernel && s->rc == 0; i++) {
 		number = kallsyms_find(s->kernel, r->kernel[i]);
-		if (number == UINT32_MAX)
+		if (number == UINT32_MAX ||
+		    (r->kind == STACKS_WAIT && !n && is_of_tracepoint(kallsyms_name(s->kernel, number))))
 			continue;
 		tell_symbol(s, number);
 		ret[n++] = number;
@@ -141,6 +150,15 @@ static int open_kernel(struct sampler *s, struct errmsg *err)
 	return s->is_told ? 0 : errmsg_errno(err, -ENOMEM, "kernel symbols");
 }
 
+static int open_offcpu(struct sampler *s, const struct stacks_setup *stacks, struct errmsg *err)
+{
+	const struct offcpu_setup setup = {
+		.cgroup_fd = stacks->cgroup_fd, .has_user = stacks->has_user, .has_kernel = stacks->has_kernel
+	};
+
+	return offcpu_open(&setup, &s->offcpu, err);
+}
+
 /* Opens the events on the CPUs of the first task, whose pid is the first number in TASKS. */
 static int open_stacks(struct sampler *s, const struct profile_request *request, char **argv, struct errmsg *err)
 {
@@ -168,7 +186,10 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 	if (rc < 0)
 		return errmsg_errno(err, rc, "cannot read the CPUs of the step");
 	setup.cpu = cpu;
-	return stacks_open(&setup, &s->stacks, err);
+	rc = stacks_open(&setup, &s->stacks, err);
+	if (rc == 0 && request->stacks & PROFILE_REQUEST_OFFCPU)
+		rc = open_offcpu(s, &setup, err);
+	return rc;
 }
 
 /* Samples until stdin is closed or the writer is gone. */
@@ -181,6 +202,8 @@ static void sample(struct sampler *s)
 		if (is_over)
 			(void)usleep(1000); /* let the kernel finish records that it is writing */
 		stacks_drain(s->stacks, pass_on, s);
+		if (s->offcpu)
+			offcpu_drain(s->offcpu, pass_on, s); /* after the mappings of the same time */
 		if (s->rc == 0 && is_over)
 			s->rc = tell_time(s, WIRE_END);
 		if (s->rc == 0)
@@ -208,6 +231,7 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 		sample(s);
 	kallsyms_close(s->kernel);
 	stacks_close(s->stacks);
+	offcpu_close(s->offcpu);
 	profile_tasks_destroy(s->tasks);
 	free(s->is_told);
 	return rc;
@@ -225,6 +249,7 @@ static int run_writer(const struct profile_request *request, char **argv, int fd
 		.node = argv[12],
 		.hz = request->hz,
 		.stacks = profile_request_stacks_name(request->stacks),
+		.has_waits = request->stacks & PROFILE_REQUEST_OFFCPU,
 		.push_fd = push_fd,
 	};
 	struct errmsg err = { 0 };

@@ -239,6 +239,7 @@ bool profile_tasks_look(struct profile_tasks *t, struct wire_message *m)
 			thread_end(t, th);
 		return is_known;
 	case STACKS_SAMPLE:
+	case STACKS_WAIT:
 		if (!th->tid || th->pid != r->pid)
 			th = thread_adopt(t, r->pid, r->tid);
 		if (th)

@@ -47,6 +47,7 @@ struct profile_writer {
 	uint64_t begin_ns, end_ns; /* time of WIRE_BEGIN and of the latest message; 0: none */
 	uint64_t samples, lost, left_out; /* received; lost by the kernel; beyond STACKS_MAX */
 	uint64_t ended[3]; /* samples by enum unwind_end */
+	uint64_t waited_ns[3]; /* time that threads waited, likewise */
 	bool has_no_pids;
 	char path[1024], temporary[1032]; /* PATH is empty before the first write */
 	uint64_t due_ns; /* time of the next write */
@@ -115,8 +116,11 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 	size_t i, n;
 	int rc;
 
-	if (!r->nuser && !r->nregs)
-		return 0; /* the sample has no user part */
+	if (!r->nuser && !r->nregs) { /* the sample has no user part */
+		if (r->kind == STACKS_WAIT)
+			w->waited_ns[UNWIND_FAILED] += r->wait_ns;
+		return 0;
+	}
 	rc = profile_unwind_sample(w->unwind, r, address, DEPTH_MAX - s->depth, &n, &end);
 	for (i = 0; i < n && rc >= 0; i++) {
 		rc = profile_maps_find(w->maps, r->pid, address[i], &location.mapping, &location.address);
@@ -131,20 +135,24 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 	if (rc < 0)
 		return rc;
 	s->end = end == UNWIND_CUT ? PROFILE_STACK_CUT : end == UNWIND_FAILED ? PROFILE_STACK_FAILED : NULL;
-	w->ended[end]++;
+	if (r->kind == STACKS_WAIT)
+		w->waited_ns[end] += r->wait_ns;
+	else
+		w->ended[end]++;
 	return 0;
 }
 
 static int add_sample(struct profile_writer *w, const struct wire_message *m)
 {
 	struct profile_label label[PROFILE_LABELS_MAX];
-	int64_t value[] = { 1, (int64_t)(NSEC_PER_SEC / w->setup->hz) };
+	const bool is_wait = m->record.kind == STACKS_WAIT;
+	int64_t value[] = { !is_wait, is_wait ? 0 : (int64_t)(NSEC_PER_SEC / w->setup->hz), (int64_t)m->record.wait_ns };
 	struct profile_sample sample = { .value = value, .label = label };
 	struct stack s = { .depth = 0 };
 	size_t n = 0;
 	int rc;
 
-	w->samples++;
+	w->samples += !is_wait;
 	if (w->profile->nsamples >= STACKS_MAX) {
 		w->left_out++;
 		return 0;
@@ -177,6 +185,7 @@ static int take_record(struct profile_writer *w, const struct wire_message *m)
 {
 	switch (m->record.kind) {
 	case STACKS_SAMPLE:
+	case STACKS_WAIT:
 		return add_sample(w, m);
 	case STACKS_LOST:
 		w->lost += m->record.lost;
@@ -216,6 +225,10 @@ static int add_comments(const struct profile_writer *w, struct profile *p)
 	if (rc == 0 && w->samples)
 		rc = add_comment(p, "user stacks: whole=%" PRIu64 " cut=%" PRIu64 " failed=%" PRIu64, w->ended[UNWIND_WHOLE],
 				 w->ended[UNWIND_CUT], w->ended[UNWIND_FAILED]);
+	if (rc == 0 && s->has_waits)
+		rc = add_comment(p, "off-cpu stacks by frame pointers, in ms: whole=%" PRIu64 " cut=%" PRIu64 " failed=%" PRIu64,
+				 w->waited_ns[UNWIND_WHOLE] / NSEC_PER_MSEC, w->waited_ns[UNWIND_CUT] / NSEC_PER_MSEC,
+				 w->waited_ns[UNWIND_FAILED] / NSEC_PER_MSEC);
 	if (rc == 0 && w->lost + w->left_out)
 		rc = add_comment(p, PROFILE_NOTE_LOST "%s:%" PRIu64, s->node, w->lost + w->left_out);
 	if (rc == 0 && w->left_out)
@@ -371,9 +384,11 @@ static int writer_next(struct profile_writer *w, struct wire *wire, struct errms
 
 int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wire, struct errmsg *err)
 {
-	static const struct profile_type types[] = { { "samples", "count" }, { "cpu", "nanoseconds" } };
+	static const struct profile_type types[] = {
+		{ "samples", "count" }, { "cpu", "nanoseconds" }, { PROFILE_WAITS, "nanoseconds" }
+	};
 	struct profile_writer w = { .setup = setup, .kernel = PROFILE_NONE, .push.fd = setup->push_fd };
-	int rc = profile_create(types, ARRAY_SIZE(types), &w.profile);
+	int rc = profile_create(types, setup->has_waits ? 3 : 2, &w.profile);
 
 	if (rc == 0)
 		rc = profile_set_period(w.profile, "cpu", "nanoseconds", (int64_t)(NSEC_PER_SEC / setup->hz));

@@ -17,7 +17,8 @@ struct profile_writer_setup {
 	const char *job, *step, *node;
 	uint64_t size_max; /* bytes of the file; 0: no limit */
 	uint32_t hz;
-	const char *stacks; /* "user", "kernel", "both" */
+	const char *stacks; /* profile_request_stacks_name() */
+	bool has_waits;	    /* samples have a third value, off-cpu/nanoseconds */
 	int push_fd; /* socket for profile_push_part(), borrowed; below 0: nothing is pushed */
 };
 

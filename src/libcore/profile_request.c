@@ -8,10 +8,20 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
+#define BOTH (PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL)
+
 static const struct {
 	const char *name;
 	uint32_t stacks;
-} known[] = { { "user", PROFILE_REQUEST_USER }, { "kernel", PROFILE_REQUEST_KERNEL }, { "both", PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL } };
+} known[] = {
+	{ "user", PROFILE_REQUEST_USER },
+	{ "kernel", PROFILE_REQUEST_KERNEL },
+	{ "both", BOTH },
+	{ "user,offcpu", PROFILE_REQUEST_USER | PROFILE_REQUEST_OFFCPU },
+	{ "kernel,offcpu", PROFILE_REQUEST_KERNEL | PROFILE_REQUEST_OFFCPU },
+	{ "both,offcpu", BOTH | PROFILE_REQUEST_OFFCPU },
+	{ "offcpu", PROFILE_REQUEST_OFFCPU },
+};
 
 static uint32_t find_stacks(const char *word, size_t len)
 {
@@ -29,14 +39,14 @@ static int add_word(const char *word, size_t len, struct profile_request *w, str
 	uint64_t hz;
 
 	if (stacks) {
-		if (w->stacks)
+		if (w->stacks & stacks || (w->stacks & BOTH && stacks & BOTH))
 			return errmsg_set(err, -EINVAL, "'%.*s' is a second kind of stack", (int)len, word);
-		w->stacks = stacks;
+		w->stacks |= stacks;
 		return 0;
 	}
 	/* digits only: parse_u64_n() would also take a newline */
 	if (strspn(word, "0123456789") < len || parse_u64_n(word, len, &hz) < 0 || hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
-		return errmsg_set(err, -EINVAL, "'%.*s' is neither a rate from 1 to %d nor user, kernel or both",
+		return errmsg_set(err, -EINVAL, "'%.*s' is neither a rate from 1 to %d nor user, kernel, both or offcpu",
 				  (int)(len < 40 ? len : 40), word, PROFILE_REQUEST_HZ_MAX);
 	if (w->hz)
 		return errmsg_set(err, -EINVAL, "'%.*s' is a second rate", (int)len, word);
@@ -62,8 +72,8 @@ int profile_request_parse(const char *text, struct profile_request *ret, struct 
 	}
 	if (!w.hz)
 		w.hz = PROFILE_REQUEST_HZ_DEFAULT;
-	if (!w.stacks)
-		w.stacks = PROFILE_REQUEST_USER;
+	if (!(w.stacks & BOTH))
+		w.stacks |= PROFILE_REQUEST_USER;
 	*ret = w;
 	return 0;
 }

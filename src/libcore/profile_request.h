@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_request.h - parses the value of --ceems-profile: "[HZ][,user|kernel|both]". srun, sbatch
+ * profile_request.h - parses the value of --ceems-profile: "[HZ][,user|kernel|both][,offcpu]". srun, sbatch
  * and salloc parse it to refuse mistakes, slurmstepd to act on it.
  */
 #ifndef CEEMS_PROFILE_REQUEST_H
@@ -17,6 +17,7 @@
 enum profile_stack {
 	PROFILE_REQUEST_USER = 1 << 0,
 	PROFILE_REQUEST_KERNEL = 1 << 1,
+	PROFILE_REQUEST_OFFCPU = 1 << 2, /* also where threads wait */
 };
 
 /* A plain value, as stored in the ledger. All zero: nothing is asked for. */
@@ -31,7 +32,7 @@ struct profile_request {
  */
 int profile_request_parse(const char *text, struct profile_request *ret, struct errmsg *err);
 
-/* Returns "user", "kernel" or "both"; "none" for another value. */
+/* Returns "user", "kernel" or "both", with ",offcpu" behind it if STACKS has that; "none" for another value. */
 const char *profile_request_stacks_name(uint32_t stacks);
 
 #endif

@@ -21,10 +21,11 @@
 #define PROFILE_TEXT_MAX (1u << 16) /* bytes; a longer text is cut */
 
 /*
- * Conventions of the profiles that ceems writes. Types of values: samples/count and
- * cpu/nanoseconds. A location in the kernel has a mapping whose path is PROFILE_KERNEL. Samples
+ * Conventions of the profiles that ceems writes. Types of values: samples/count, cpu/nanoseconds
+ * and, with --ceems-profile=offcpu, PROFILE_WAITS/nanoseconds. A location in the kernel has a mapping whose path is PROFILE_KERNEL. Samples
  * have these labels:
  */
+#define PROFILE_WAITS "off-cpu" /* time between a switch from a thread and the switch back */
 #define PROFILE_KERNEL "[kernel.kallsyms]"
 #define PROFILE_LABEL_JOB "job"	      /* text, "5_3" */
 #define PROFILE_LABEL_STEP "step"     /* text, "0", "batch" */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """pprof.py FILE EXPRESSION: evaluates EXPRESSION over a profile in pprof's format, without a library of ours.
 
-samples: list of Sample(frames, count, ns, labels); frames are "path+0xoffset" or a function's name, the leaf first.
+samples: list of Sample(frames, count, ns, labels, wait_ns); frames are "path+0xoffset" or a function's name, the leaf first.
 share(a, b, **labels): part of count of samples with function a among those with a or b, by the symbols of nm.
 """
 import collections
@@ -10,7 +10,7 @@ import gzip
 import subprocess
 import sys
 
-Sample = collections.namedtuple("Sample", "frames count ns labels")
+Sample = collections.namedtuple("Sample", "frames count ns labels wait_ns")
 
 
 def varint(data, at):
@@ -98,7 +98,13 @@ samples = []
 for s in map(message, top[2]):
     values = numbers(s[2])
     samples.append(
-        Sample([locations[i] for i in numbers(s[1])], values[0], values[1], dict(label(message(x)) for x in s[3]))
+        Sample(
+            [locations[i] for i in numbers(s[1])],
+            values[0],
+            values[1],
+            dict(label(message(x)) for x in s[3]),
+            values[2] if len(values) > 2 else 0,
+        )
     )
 total = sum(s.count for s in samples)
 total_ns = sum(s.ns for s in samples)

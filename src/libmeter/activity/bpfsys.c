@@ -174,6 +174,16 @@ int bpfsys_attach(int program_fd, int *ret_fd)
 	return call_fd(BPF_RAW_TRACEPOINT_OPEN, &attr, ret_fd);
 }
 
+int bpfsys_attach_raw(int program_fd, const char *name, int *ret_fd)
+{
+	union bpf_attr attr;
+
+	clear(&attr);
+	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
+	attr.raw_tracepoint.name = ptr_to_u64(name);
+	return call_fd(BPF_RAW_TRACEPOINT_OPEN, &attr, ret_fd);
+}
+
 int bpfsys_open_link(uint32_t id, int *ret_fd)
 {
 	union bpf_attr attr;

@@ -44,6 +44,8 @@ int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn
  * -EBUSY: it is already attached.
  */
 int bpfsys_attach(int program_fd, int *ret_fd);
+/* Attaches a program of type RAW_TRACEPOINT to the tracepoint NAME, as long as *RET_FD is open. */
+int bpfsys_attach_raw(int program_fd, const char *name, int *ret_fd);
 /*
  * Opens another fd of the link with that ID. -ENOENT: the link is gone. -EPERM: CAP_SYS_ADMIN is
  * needed.

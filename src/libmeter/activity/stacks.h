@@ -75,6 +75,7 @@ bool stacks_wait(struct stacks *s, int fd, int timeout_ms);
 
 enum stacks_kind {
 	STACKS_SAMPLE,
+	STACKS_WAIT, /* a thread waited WAIT_NS with this stack (offcpu.h); MONO_NS is later */
 	STACKS_MAPPING, /* a process mapped code */
 	STACKS_NAME,	/* a thread changed its name */
 	STACKS_EXEC,	/* a process called exec; mappings of the new program follow */
@@ -103,6 +104,7 @@ struct stacks_record {
 	size_t dump_size;
 	bool is_dump_short; /* the stack is longer than its copy */
 	uint64_t lost;
+	uint64_t wait_ns;
 };
 
 /* RECORD and all that it points to are valid during the call only. */

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libmeter/activity/offcpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/libmeter/activity/bpfinsn.h"
+#include "src/libmeter/activity/bpfsys.h"
+#include "src/libmeter/activity/kernel_btf.h"
+#include "src/libutil/clock.h"
+#include "src/libutil/util.h"
+
+#define THREADS_MAX 16384u /* threads that wait at once */
+#define SUMS_MAX 32768u	   /* pairs of thread and stack between two calls of offcpu_drain() */
+#define STACKS_MAX 8192u   /* different stacks */
+#define DEPTH_MAX 127u	   /* the kernel's limit, too (sysctl kernel.perf_event_max_stack) */
+/* linux/proc_ns.h: PROC_PID_INIT_INO, the inode of the first pid namespace */
+#define INITIAL_PID_NS UINT64_C(0xeffffffc)
+#define PF_EXITING 4	   /* linux/sched.h: the thread does not come back */
+
+/* Elements of the map `control`. */
+enum { CONTROL_HALF, CONTROL_LOST, CONTROL_N };
+
+/* Value of the map `begin`, by tid. A stack id below 0: that part of the stack is not known. */
+struct wait_begin {
+	uint64_t mono_ns;
+	uint32_t pid, tid;
+	int32_t user, kernel;
+};
+
+/* Key of the map `sum`. */
+struct wait_key {
+	uint32_t half; /* 0 or 1; offcpu_drain() reads the half that the program does not add to */
+	uint32_t pid, tid;
+	int32_t user, kernel;
+	uint32_t pad;
+};
+
+struct wait_sum {
+	uint64_t ns, times;
+};
+
+_Static_assert(sizeof(struct wait_begin) == 24 && sizeof(struct wait_key) == 24, "the program has these sizes");
+
+struct offcpu {
+	int cgroup, control, begin, sum, stack, program, link;
+	uint64_t half, lost;
+	uint64_t user[DEPTH_MAX], kernel[DEPTH_MAX];
+};
+
+/* --- the program ---------------------------------------------------------------------------- */
+
+/* Where the program keeps its variables, from its frame pointer. */
+#define AT_KEY (-8)    /* u32: tid, or index in `control` */
+#define AT_BEGIN (-40) /* struct wait_begin */
+#define AT_SUM_KEY (-64)
+#define AT_SUM (-80)
+#define AT_FLAGS (-88)
+#define AT_IDS (-96) /* struct bpf_pidns_info: tid, pid */
+
+#define ADDRESS(reg, at) MOV(reg, BPF_REG_10), OP(BPF_ADD, reg, at)
+#define LOAD_FROM(size, reg, base, at) { .code = BPF_LDX | (size) | BPF_MEM, .dst_reg = (reg), .src_reg = (base), .off = (at) }
+#define STORE32(at, reg) { .code = BPF_STX | BPF_W | BPF_MEM, .dst_reg = BPF_REG_10, .src_reg = (reg), .off = (at) }
+#define PUT32(at, value) { .code = BPF_ST | BPF_W | BPF_MEM, .dst_reg = BPF_REG_10, .off = (at), .imm = (value) }
+#define SUBTRACT(reg, from) { .code = BPF_ALU64 | BPF_SUB | BPF_X, .dst_reg = (reg), .src_reg = (from) }
+#define COPY32(to, base, from) LOAD_FROM(BPF_W, BPF_REG_1, base, from), STORE32(to, BPF_REG_1)
+#define ADD_AT(base, at, reg) { .code = BPF_STX | BPF_XADD | BPF_DW, .dst_reg = (base), .src_reg = (reg), .off = (at) }
+
+enum code_label { TO_NEXT, TO_NEW, TO_END, CODE_LABELS };
+
+/* A program that is being made. TO[i]: instruction i jumps to label TO[i] - 1; 0: it has no label. */
+struct code {
+	struct bpf_insn insn[160];
+	uint8_t to[160];
+	uint32_t n, label[CODE_LABELS];
+};
+
+static void code_add(struct code *c, const struct bpf_insn *insn, size_t n)
+{
+	memcpy(&c->insn[c->n], insn, n * sizeof(*insn));
+	c->n += (uint32_t)n;
+}
+
+#define CODE(c, ...) \
+	code_add(c, (const struct bpf_insn[]){ __VA_ARGS__ }, \
+		 sizeof((const struct bpf_insn[]){ __VA_ARGS__ }) / sizeof(struct bpf_insn))
+
+static void code_jump(struct code *c, uint8_t op, uint8_t reg, int32_t value, enum code_label to)
+{
+	c->to[c->n] = (uint8_t)(to + 1);
+	CODE(c, JUMP(op, reg, value, 0));
+}
+
+static void code_label(struct code *c, enum code_label label)
+{
+	c->label[label] = c->n;
+}
+
+static void code_finish(struct code *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (c->to[i])
+			c->insn[i].off = (int16_t)(c->label[c->to[i] - 1] - i - 1);
+}
+
+/* Adds 1 to control[INDEX], then goes on at TO. */
+static void code_count(struct code *c, const struct offcpu *o, int32_t index, enum code_label to)
+{
+	CODE(c, PUT32(AT_KEY, index), LD_MAP(BPF_REG_1, o->control), ADDRESS(BPF_REG_2, AT_KEY),
+	     CALL(BPF_FUNC_map_lookup_elem));
+	code_jump(c, BPF_JEQ, BPF_REG_0, 0, to);
+	CODE(c, SET(BPF_REG_1, 1), ADD_AT(BPF_REG_0, 0, BPF_REG_1));
+}
+
+/* Stores the id of a part of the stack; -1 if it is not asked for, or -errno, such as -EEXIST for a full map. */
+static void code_stack(struct code *c, const struct offcpu *o, bool is_wanted, int32_t flags, int16_t at)
+{
+	if (is_wanted)
+		CODE(c, MOV(BPF_REG_1, BPF_REG_6), LD_MAP(BPF_REG_2, o->stack), SET(BPF_REG_3, flags),
+		     CALL(BPF_FUNC_get_stackid), STORE32(at, BPF_REG_0));
+	else
+		CODE(c, PUT32(at, -1));
+}
+
+/*
+ * In a pid namespace, replaces pid and tid by those that the namespace has, as the rings have them. A thread of a
+ * namespace below ours is left out, because the kernel's helper does not know its ids in ours.
+ */
+static void code_own_ids(struct code *c)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == INITIAL_PID_NS)
+		return;
+	CODE(c, SET(BPF_REG_1, (int32_t)st.st_dev), MOV32(BPF_REG_1, BPF_REG_1), SET(BPF_REG_2, (int32_t)st.st_ino),
+	     MOV32(BPF_REG_2, BPF_REG_2), ADDRESS(BPF_REG_3, AT_IDS), SET(BPF_REG_4, 8), CALL(BPF_FUNC_get_ns_current_pid_tgid));
+	code_jump(c, BPF_JNE, BPF_REG_0, 0, TO_NEXT);
+	CODE(c, COPY32(AT_BEGIN + 12, BPF_REG_10, AT_IDS), COPY32(AT_BEGIN + 8, BPF_REG_10, AT_IDS + 4));
+}
+
+/* begin[tid] = { time, pid, tid, stacks } of the current thread, if it is of the step and comes back. */
+static void code_switch_from(struct code *c, const struct offcpu *o, const struct offcpu_setup *setup, uint32_t flags)
+{
+	CODE(c, MOV(BPF_REG_6, BPF_REG_1), LD_MAP(BPF_REG_1, o->cgroup), SET(BPF_REG_2, 0),
+	     CALL(BPF_FUNC_current_task_under_cgroup));
+	code_jump(c, BPF_JNE, BPF_REG_0, 1, TO_NEXT);
+	CODE(c, LOAD_FROM(BPF_DW, BPF_REG_3, BPF_REG_6, 8), OP(BPF_ADD, BPF_REG_3, (int32_t)flags),
+	     ADDRESS(BPF_REG_1, AT_FLAGS), SET(BPF_REG_2, 4), CALL(BPF_FUNC_probe_read_kernel));
+	code_jump(c, BPF_JNE, BPF_REG_0, 0, TO_NEXT);
+	CODE(c, LOAD_FROM(BPF_W, BPF_REG_1, BPF_REG_10, AT_FLAGS), OP(BPF_AND, BPF_REG_1, PF_EXITING));
+	code_jump(c, BPF_JNE, BPF_REG_1, 0, TO_NEXT);
+	CODE(c, CALL(BPF_FUNC_get_current_pid_tgid), STORE32(AT_KEY, BPF_REG_0), STORE32(AT_BEGIN + 12, BPF_REG_0),
+	     OP(BPF_RSH, BPF_REG_0, 32), STORE32(AT_BEGIN + 8, BPF_REG_0));
+	code_own_ids(c);
+	code_stack(c, o, setup->has_user, BPF_F_USER_STACK, AT_BEGIN + 16);
+	code_stack(c, o, setup->has_kernel, 0, AT_BEGIN + 20);
+	CODE(c, CALL(BPF_FUNC_ktime_get_ns), STORE(AT_BEGIN, BPF_REG_0), LD_MAP(BPF_REG_1, o->begin),
+	     ADDRESS(BPF_REG_2, AT_KEY), ADDRESS(BPF_REG_3, AT_BEGIN), SET(BPF_REG_4, BPF_ANY),
+	     CALL(BPF_FUNC_map_update_elem));
+	code_jump(c, BPF_JEQ, BPF_REG_0, 0, TO_NEXT);
+	code_count(c, o, CONTROL_LOST, TO_NEXT);
+}
+
+/* sum[half, pid, tid, stacks] += { time since begin[tid], 1 } of the next thread, if it has a begin. */
+static void code_switch_to(struct code *c, const struct offcpu *o, uint32_t pid)
+{
+	CODE(c, LOAD_FROM(BPF_DW, BPF_REG_3, BPF_REG_6, 16), OP(BPF_ADD, BPF_REG_3, (int32_t)pid),
+	     ADDRESS(BPF_REG_1, AT_KEY), SET(BPF_REG_2, 4), CALL(BPF_FUNC_probe_read_kernel));
+	code_jump(c, BPF_JNE, BPF_REG_0, 0, TO_END);
+	CODE(c, LD_MAP(BPF_REG_1, o->begin), ADDRESS(BPF_REG_2, AT_KEY), CALL(BPF_FUNC_map_lookup_elem));
+	code_jump(c, BPF_JEQ, BPF_REG_0, 0, TO_END);
+	CODE(c, COPY32(AT_SUM_KEY + 4, BPF_REG_0, 8), COPY32(AT_SUM_KEY + 8, BPF_REG_0, 12),
+	     COPY32(AT_SUM_KEY + 12, BPF_REG_0, 16), COPY32(AT_SUM_KEY + 16, BPF_REG_0, 20), PUT32(AT_SUM_KEY + 20, 0),
+	     LOAD_FROM(BPF_DW, BPF_REG_8, BPF_REG_0, 0), LD_MAP(BPF_REG_1, o->begin), ADDRESS(BPF_REG_2, AT_KEY),
+	     CALL(BPF_FUNC_map_delete_elem), CALL(BPF_FUNC_ktime_get_ns), SUBTRACT(BPF_REG_0, BPF_REG_8),
+	     STORE(AT_SUM, BPF_REG_0), SET(BPF_REG_1, 1), STORE(AT_SUM + 8, BPF_REG_1), PUT32(AT_KEY, CONTROL_HALF),
+	     LD_MAP(BPF_REG_1, o->control), ADDRESS(BPF_REG_2, AT_KEY), CALL(BPF_FUNC_map_lookup_elem));
+	code_jump(c, BPF_JEQ, BPF_REG_0, 0, TO_END);
+	CODE(c, COPY32(AT_SUM_KEY, BPF_REG_0, 0), LD_MAP(BPF_REG_1, o->sum), ADDRESS(BPF_REG_2, AT_SUM_KEY),
+	     CALL(BPF_FUNC_map_lookup_elem));
+	code_jump(c, BPF_JEQ, BPF_REG_0, 0, TO_NEW);
+	CODE(c, LOAD(BPF_REG_1, AT_SUM), ADD_AT(BPF_REG_0, 0, BPF_REG_1), SET(BPF_REG_1, 1), ADD_AT(BPF_REG_0, 8, BPF_REG_1));
+	CODE(c, SET(BPF_REG_0, 0), EXIT);
+	code_label(c, TO_NEW);
+	CODE(c, LD_MAP(BPF_REG_1, o->sum), ADDRESS(BPF_REG_2, AT_SUM_KEY), ADDRESS(BPF_REG_3, AT_SUM), SET(BPF_REG_4, BPF_ANY),
+	     CALL(BPF_FUNC_map_update_elem));
+	code_jump(c, BPF_JEQ, BPF_REG_0, 0, TO_END);
+	code_count(c, o, CONTROL_LOST, TO_END);
+}
+
+/*
+ * Loads the program for the raw tracepoint sched_switch(preempt, previous, next, ...), which the kernel calls in the
+ * previous thread. FLAGS and PID are offsets in task_struct.
+ */
+static int offcpu_load(struct offcpu *o, const struct offcpu_setup *setup, uint32_t flags, uint32_t pid)
+{
+	struct code c = { .n = 0 };
+
+	code_switch_from(&c, o, setup, flags);
+	code_label(&c, TO_NEXT);
+	code_switch_to(&c, o, pid);
+	code_label(&c, TO_END);
+	CODE(&c, SET(BPF_REG_0, 0), EXIT);
+	code_finish(&c);
+	return bpfsys_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "ceems_offcpu", c.insn, c.n, &o->program);
+}
+
+/* --- open and close ------------------------------------------------------------------------- */
+
+static int offcpu_maps(struct offcpu *o, int cgroup_fd)
+{
+	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
+	int rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, &o->cgroup);
+
+	if (rc == 0 && cgroup_fd >= 0)
+		rc = bpfsys_update(o->cgroup, &zero, &fd, BPF_ANY);
+	if (rc == 0)
+		rc = bpfsys_create_map(BPF_MAP_TYPE_ARRAY, sizeof(zero), sizeof(uint64_t), CONTROL_N, &o->control);
+	if (rc == 0)
+		rc = bpfsys_create_map(BPF_MAP_TYPE_HASH, sizeof(uint32_t), sizeof(struct wait_begin), THREADS_MAX, &o->begin);
+	if (rc == 0)
+		rc = bpfsys_create_map(BPF_MAP_TYPE_HASH, sizeof(struct wait_key), sizeof(struct wait_sum), SUMS_MAX, &o->sum);
+	if (rc == 0)
+		rc = bpfsys_create_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(uint32_t), DEPTH_MAX * sizeof(uint64_t), STACKS_MAX,
+				       &o->stack);
+	return rc;
+}
+
+static int offcpu_offsets(uint32_t *ret_flags, uint32_t *ret_pid, struct errmsg *err)
+{
+	struct kernel_btf *btf = NULL;
+	int rc = kernel_btf_open(KERNEL_BTF_PATH, &btf, err);
+
+	if (rc < 0)
+		return rc;
+	rc = kernel_btf_offset(btf, "task_struct", "flags", ret_flags);
+	if (rc == 0)
+		rc = kernel_btf_offset(btf, "task_struct", "pid", ret_pid);
+	kernel_btf_close(btf);
+	return rc < 0 ? errmsg_errno(err, rc, KERNEL_BTF_PATH ": task_struct") : 0;
+}
+
+int offcpu_open(const struct offcpu_setup *setup, struct offcpu **ret, struct errmsg *err)
+{
+	struct offcpu *o = calloc(1, sizeof(*o));
+	uint32_t flags = 0, pid = 0;
+	int rc;
+
+	if (!o)
+		return errmsg_errno(err, -ENOMEM, "waits");
+	o->cgroup = o->control = o->begin = o->sum = o->stack = o->program = o->link = -1;
+	rc = offcpu_offsets(&flags, &pid, err);
+	if (rc == 0) {
+		rc = offcpu_maps(o, setup->cgroup_fd);
+		if (rc == 0)
+			rc = offcpu_load(o, setup, flags, pid);
+		if (rc == 0)
+			rc = bpfsys_attach_raw(o->program, "sched_switch", &o->link);
+		if (rc < 0)
+			(void)errmsg_errno(err, rc, "cannot load a BPF program for waits");
+	}
+	if (rc < 0) {
+		offcpu_close(o);
+		return rc;
+	}
+	*ret = o;
+	return 0;
+}
+
+void offcpu_close(struct offcpu *o)
+{
+	int *const fd[] = { &o->link, &o->program, &o->stack, &o->sum, &o->begin, &o->control, &o->cgroup };
+	size_t i;
+
+	if (!o)
+		return;
+	for (i = 0; i < ARRAY_SIZE(fd); i++)
+		util_closep(fd[i]);
+	free(o);
+}
+
+/* --- what was counted ----------------------------------------------------------------------- */
+
+/* Reads the addresses of stack ID. Returns how many. */
+static size_t read_stack(const struct offcpu *o, int32_t id, uint64_t address[DEPTH_MAX])
+{
+	const uint32_t key = (uint32_t)id;
+	size_t n = 0;
+
+	if (id < 0 || bpfsys_lookup(o->stack, &key, address) < 0)
+		return 0;
+	while (n < DEPTH_MAX && address[n])
+		n++;
+	return n;
+}
+
+static void pass_sum(struct offcpu *o, const struct wait_key *key, const struct wait_sum *sum, uint64_t now_ns, stacks_fn *fn,
+		     void *ctx)
+{
+	struct stacks_record r = {
+		.kind = STACKS_WAIT,
+		.pid = key->pid,
+		.tid = key->tid,
+		.mono_ns = now_ns,
+		.wait_ns = sum->ns,
+		.user = o->user,
+		.kernel = o->kernel,
+	};
+
+	r.nuser = read_stack(o, key->user, o->user);
+	r.nkernel = read_stack(o, key->kernel, o->kernel);
+	r.is_cut = r.nuser == DEPTH_MAX;
+	fn(ctx, &r);
+}
+
+static void pass_lost(struct offcpu *o, uint64_t now_ns, stacks_fn *fn, void *ctx)
+{
+	const uint32_t key = CONTROL_LOST;
+	struct stacks_record r = { .kind = STACKS_LOST, .mono_ns = now_ns };
+	uint64_t lost;
+
+	if (bpfsys_lookup(o->control, &key, &lost) < 0 || lost == o->lost)
+		return;
+	r.lost = lost - o->lost;
+	o->lost = lost;
+	fn(ctx, &r);
+}
+
+void offcpu_drain(struct offcpu *o, stacks_fn *fn, void *ctx)
+{
+	const uint32_t index = CONTROL_HALF, old = (uint32_t)o->half;
+	const uint64_t now_ns = clock_mono_ns();
+	struct wait_key key, next = { 0 };
+	struct wait_sum sum;
+	int rc;
+
+	o->half ^= 1;
+	if (bpfsys_update(o->control, &index, &o->half, BPF_ANY) < 0)
+		return;
+	(void)usleep(1000); /* a program that has read the old half is done by then; it cannot be preempted */
+	for (rc = bpfsys_next_key(o->sum, NULL, &key); rc == 0; key = next) {
+		rc = bpfsys_next_key(o->sum, &key, &next);
+		if (key.half != old || bpfsys_lookup(o->sum, &key, &sum) < 0)
+			continue;
+		(void)bpfsys_delete(o->sum, &key);
+		pass_sum(o, &key, &sum, now_ns, fn, ctx);
+	}
+	pass_lost(o, now_ns, fn, ctx);
+}

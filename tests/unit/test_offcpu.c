@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A program that sleeps for three quarters of its time and waits for a futex for one: both are told apart, and have the
+ * times that the program measures. */
+#define _GNU_SOURCE /* syscall */
+#include "src/libmeter/activity/offcpu.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "cgfolders.h"
+#include "src/libutil/clock.h"
+#include "tap.h"
+
+#define ROUNDS 20
+
+/* What the program says. */
+static struct told {
+	_Atomic uint32_t futex, rounds;
+	_Atomic uint64_t sleep_ns, futex_ns;
+} *told;
+
+/* Waits by the innermost function. */
+static struct {
+	uint64_t address, ns;
+} spot[8];
+static uint32_t child;
+static uint64_t others_ns, lost;
+
+static void child_run(const char *folder)
+{
+	const struct timespec nap = { .tv_nsec = 30000000 }, limit = { .tv_nsec = 10000000 };
+	uint64_t begin_ns;
+	char path[PATH_MAX];
+	int fd;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		_exit(1);
+	while (told->rounds < ROUNDS) {
+		begin_ns = clock_mono_ns();
+		(void)nanosleep(&nap, NULL);
+		told->sleep_ns += clock_mono_ns() - begin_ns;
+		begin_ns = clock_mono_ns();
+		(void)syscall(SYS_futex, &told->futex, FUTEX_WAIT, 0, &limit, NULL, 0);
+		told->futex_ns += clock_mono_ns() - begin_ns;
+		told->rounds++;
+	}
+	_exit(0);
+}
+
+static void take(void *ctx, const struct stacks_record *r)
+{
+	size_t i;
+
+	(void)ctx;
+	lost += r->lost;
+	if (r->kind != STACKS_WAIT)
+		return;
+	others_ns += r->pid != child ? r->wait_ns : 0;
+	if (r->pid != child || !r->nuser) /* two stacks may have the same place in the map; the later one is not known then */
+		return;
+	for (i = 0; i < ARRAY_SIZE(spot) && spot[i].ns && spot[i].address != r->user[0]; i++)
+		;
+	if (i == ARRAY_SIZE(spot))
+		return;
+	spot[i].address = r->user[0];
+	spot[i].ns += r->wait_ns;
+}
+
+/* Returns whether some function has waited NS, less at most a fifth. */
+static bool has_waited(uint64_t ns)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(spot); i++)
+		if (spot[i].ns <= ns && spot[i].ns >= ns - ns / 5)
+			return true;
+	return false;
+}
+
+static void test_waits(const char *folder)
+{
+	struct offcpu_setup setup = { .has_user = true };
+	struct errmsg err = { 0 };
+	struct offcpu *o = NULL;
+	int status = -1;
+	pid_t pid;
+
+	setup.cgroup_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (offcpu_open(&setup, &o, &err) < 0) {
+		skip(5, err.text);
+		return;
+	}
+	pid = fork();
+	if (pid == 0)
+		child_run(folder);
+	child = (uint32_t)pid;
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		(void)usleep(100000);
+		offcpu_drain(o, take, NULL);
+	}
+	offcpu_drain(o, take, NULL);
+	offcpu_drain(o, take, NULL);
+	is_int(status, 0, "a program that waits");
+	ok(has_waited(told->sleep_ns), "sleeps %u ms", (unsigned int)(told->sleep_ns / 1000000));
+	ok(has_waited(told->futex_ns), "waits for a futex %u ms", (unsigned int)(told->futex_ns / 1000000));
+	is_u64(others_ns, 0, "other programs are not counted");
+	is_u64(lost, 0, "nothing is lost");
+	offcpu_close(o);
+	(void)close(setup.cgroup_fd);
+}
+
+int main(void)
+{
+	struct folders folders;
+
+	offcpu_close(NULL);
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (told == MAP_FAILED)
+		return 99;
+	if (geteuid() != 0) {
+		skip(5, "only root can load BPF programs");
+		return done_testing();
+	}
+	folders_make(&folders);
+	if (folders.top[HIER_V2][0])
+		test_waits(folders.step[HIER_V2]);
+	else
+		skip(5, "no v2 cgroup can be made here");
+	folders_remove(&folders);
+	return done_testing();
+}
