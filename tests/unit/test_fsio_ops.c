@@ -710,7 +710,8 @@ static void test_overlay(struct probes *p)
 		skip(1, "no overlayfs here");
 		return;
 	}
-	(void)asprintf(&file, "%s/from", path);
+	if (asprintf(&file, "%s/from", path) < 0)
+		file = NULL;
 	i = (size_t)open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ok(file && write((int)i, buf, 50000) == 50000, "a file on overlayfs");
 	free(file);

@@ -43,7 +43,8 @@ static void link_device(const char *path)
 	(void)snprintf(device, sizeof(device), HWMON "/%.*s", len, path);
 	(void)fileio_mkdir_p(device, 0755, NULL);
 	(void)snprintf(device, sizeof(device), HWMON "/%.*s/device", len, path);
-	(void)symlink(target, device);
+	if (symlink(target, device) < 0)
+		diag("%s: %s", device, strerror(errno));
 }
 
 static void make_file(const struct file *f)
