@@ -33,7 +33,7 @@ static bool store_check_owner(struct check *c, const char *key, const char *dir,
 	if (!pw || pw->pw_uid == st->st_uid || !pw->pw_uid)
 		return true;
 	(void)snprintf(hint, sizeof(hint), "chown -R %s %s", user, dir);
-	check_error(c, key, hint, "%s is not SlurmUser's (%s)", path, user);
+	check_error(c, key, hint, "%s does not belong to SlurmUser (%s)", path, user);
 	return false;
 }
 

@@ -104,7 +104,7 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 		"chown -R nobody $dir/store"
 	chown nobody "$dir/store"
 	: >"$dir/store/lock"
-	finds "    nor is a file in it" "$dir/store/lock is not SlurmUser's (nobody)" "chown -R nobody $dir/store"
+	finds "    nor is a file in it" "$dir/store/lock does not belong to SlurmUser (nobody)" "chown -R nobody $dir/store"
 	rm "$dir/store/lock"
 	chown root "$dir/store"
 	echo "bootstrap.servers=127.0.0.1:1" >"$dir/kafka.conf"

@@ -120,7 +120,7 @@ static void test_rows(void)
 			uint8_t before = i ? m->row[i - 1].group : 0;
 
 			is_known &= row->metric >= METRIC_CYCLES && row->metric < METRIC_N &&
-				    row->factor > 0 && strlen(row->name[0]) > 0;
+				    row->factor > 0 && strlen(row->name) > 0;
 			is_in_order &= row->group <= before + 1;
 		}
 		ok(is_known && m->row[0].metric == METRIC_CYCLES && m->row[0].group == 0,
@@ -224,8 +224,8 @@ static void child(const struct hwevents_machine *m, int fd)
 	if (!pfm_ready(m->pfm))
 		_exit(1);
 	for (i = 0; i < hwevents_rows(m); i++) {
-		if (ask(m->row[i].name[0], &a) != PFM_SUCCESS && m->row[i].name[1][0])
-			(void)ask(m->row[i].name[1], &a);
+		if (ask(m->row[i].name, &a) != PFM_SUCCESS && m->row[i].other_name[0])
+			(void)ask(m->row[i].other_name, &a);
 		if (write(fd, &a, sizeof(a)) != sizeof(a))
 			_exit(1);
 	}
@@ -243,11 +243,11 @@ static void check_row(const struct hwevents_machine *m, const struct hwevents_ro
 	struct answer a;
 
 	if (read(fd, &a, sizeof(a)) != sizeof(a)) {
-		ok(false, "%s: an answer", row->name[0]);
+		ok(false, "%s: an answer", row->name);
 		return;
 	}
 	if (!is_checkable(m, row)) {
-		diag("not in libpfm4 4.13: %s of %s", row->name[0], m->name);
+		diag("not in libpfm4 4.13: %s of %s", row->name, m->name);
 		return;
 	}
 	/* LIBPFM_FORCE_PMU hides the table "perf" */
@@ -255,7 +255,7 @@ static void check_row(const struct hwevents_machine *m, const struct hwevents_ro
 		return;
 	ok(a.rc == PFM_SUCCESS && a.type == row->type && a.config == row->config &&
 		   a.config1 == row->config1,
-	   "%s: %" PRIx64 " %" PRIx64, row->name[0], row->config, row->config1);
+	   "%s: %" PRIx64 " %" PRIx64, row->name, row->config, row->config1);
 	if (a.rc != PFM_SUCCESS || a.config != row->config || a.config1 != row->config1)
 		diag("libpfm4: %d, type %u, %" PRIx64 " %" PRIx64, a.rc, a.type, a.config, a.config1);
 }

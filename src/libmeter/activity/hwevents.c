@@ -80,7 +80,7 @@ void hwevents_fill(const struct hwevents_machine *m, const char *sys_root, struc
 	hwevents_begin(ret, m->name);
 	for (i = 0; i < hwevents_rows(m); i++) {
 		const struct hwevents_row *row = &m->row[i];
-		struct hwevent *e = hwevents_add(ret, row->name[0]);
+		struct hwevent *e = hwevents_add(ret, row->name);
 
 		e->attr.type = row->type;
 		e->attr.config = row->config;

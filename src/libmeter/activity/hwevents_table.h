@@ -13,11 +13,9 @@
  * srun.
  */
 struct hwevents_row {
-	/*
-	 * Name of the event in libpfm4. The second name is the spelling in another version of libpfm4,
-	 * or empty. If libpfm4 has no name, is_vendors is set, and this is the vendor's name.
-	 */
-	char name[2][128];
+	/* Name of the event in libpfm4. If libpfm4 has no name, is_vendors is set, and this is the vendor's name. */
+	char name[128];
+	char other_name[40]; /* its spelling in another version of libpfm4, or empty */
 	bool is_vendors;
 	uint8_t metric;
 	uint8_t group;
