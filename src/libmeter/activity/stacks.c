@@ -51,6 +51,7 @@ struct stacks {
 	size_t nregs;
 	struct stacks_filter filter;
 	bool has_foreign; /* the filter has notes; set once per stacks_drain() */
+	uint64_t head_ns; /* time when the heads of the rings were read */
 	struct ring *ring;
 	struct pollfd *poll; /* one per ring, then one for the caller's fd */
 	union {
@@ -530,21 +531,23 @@ static struct ring *earliest(struct stacks *s)
 
 static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *ctx)
 {
+	struct stacks_neighbours at = { .before_ns = r->before_ns, .mono_ns = r->next_ns };
 	struct stacks_record record;
 
 	ring_copy(s, r, r->tail, &s->record, sizeof(s->record.header));
 	ring_copy(s, r, r->tail, &s->record, s->record.header.size);
 	r->tail += s->record.header.size;
+	ring_peek(s, r);
 	if (stacks_parse(&s->record.header, s->nregs, &record)) {
-		if (record.nregs && s->has_foreign &&
-		    stacks_filter_is_foreign(&s->filter, r->cpu, r->before_ns, record.mono_ns, &r->note))
+		/* a record that a sample interrupted is behind it, with an earlier time */
+		at.after_ns = r->next_ns < UINT64_MAX && r->next_ns > at.mono_ns ? r->next_ns : s->head_ns;
+		if (record.nregs && s->has_foreign && stacks_filter_is_foreign(&s->filter, r->cpu, &at, &r->note))
 			record.nregs = record.dump_size = 0;
 		fn(ctx, &record);
 	}
 	/* The kernel puts PERF_RECORD_LOST before a sample that was already noted, but with a later time. */
 	if (s->record.header.type != PERF_RECORD_LOST)
-		r->before_ns = r->next_ns;
-	ring_peek(s, r);
+		r->before_ns = at.mono_ns;
 }
 
 /*
@@ -562,6 +565,7 @@ void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx)
 		r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 		ring_peek(s, r);
 	}
+	s->head_ns = clock_mono_ns();
 	s->has_foreign = stacks_filter_has_foreign(&s->filter);
 	while ((r = earliest(s))->next_ns <= until_ns)
 		take_record(s, r, fn, ctx);

@@ -13,7 +13,7 @@
  * one CPU that are closer than a unit share a note, so a note is kept until a later one is found.
  */
 #define UNIT_SHIFT 20
-#define UNITS_MAX 1024 /* a virtual machine may stand still between note and sample, but not for a second */
+#define UNITS_MAX 1024 /* about a second: a virtual machine may stand still between note and sample, but not for longer */
 #define CPU_BITS 12
 #define CPU_MASK ((1u << CPU_BITS) - 1)
 
@@ -178,13 +178,16 @@ static bool find_note(const struct stacks_filter *f, uint64_t key, uint64_t *las
 	return true;
 }
 
-bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, uint64_t before_ns, uint64_t mono_ns,
+bool stacks_filter_is_foreign(const struct stacks_filter *f, uint32_t cpu, const struct stacks_neighbours *at,
 			      uint64_t *last)
 {
-	uint64_t unit = mono_ns >> UNIT_SHIFT, first = before_ns >> UNIT_SHIFT;
+	const uint64_t middle = at->mono_ns >> UNIT_SHIFT;
+	uint64_t first = at->before_ns >> UNIT_SHIFT, unit = at->after_ns >> UNIT_SHIFT;
 
-	if (unit - first > UNITS_MAX)
-		first = unit - UNITS_MAX;
+	if (middle - first > UNITS_MAX)
+		first = middle - UNITS_MAX;
+	if (unit - middle > UNITS_MAX)
+		unit = middle + UNITS_MAX;
 	if (*last && *last >> CPU_BITS < first) { /* no later sample can have it */
 		(void)bpfsys_delete(f->foreign, last);
 		*last = 0;

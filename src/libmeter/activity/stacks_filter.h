@@ -39,12 +39,17 @@ void stacks_filter_close(struct stacks_filter *filter);
 
 /* Returns whether there are any notes. */
 bool stacks_filter_has_foreign(const struct stacks_filter *filter);
+/* A sample, and the records before and behind it in the ring of its CPU. */
+struct stacks_neighbours {
+	uint64_t before_ns, mono_ns, after_ns; /* BEFORE_NS 0: there is none before it */
+};
+
 /*
- * Returns whether the sample of CPU at MONO_NS is foreign. Its note was made after BEFORE_NS, the time
- * of the CPU's record before it, and some time before MONO_NS. *LAST belongs to CPU and is 0 at first;
- * it has the note that the next call may delete. Ask in the order of the samples' times.
+ * Returns whether the sample of CPU at MONO_NS is foreign. Its note was made between BEFORE_NS and
+ * AFTER_NS: before MONO_NS, or, since Linux 6.3, behind it. *LAST belongs to CPU and is 0 at first; it has
+ * the note that the next call may delete. Ask in the order of the samples' times.
  */
-bool stacks_filter_is_foreign(const struct stacks_filter *filter, uint32_t cpu, uint64_t before_ns, uint64_t mono_ns,
+bool stacks_filter_is_foreign(const struct stacks_filter *filter, uint32_t cpu, const struct stacks_neighbours *at,
 			      uint64_t *last);
 
 #endif
