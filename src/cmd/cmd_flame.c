@@ -223,7 +223,7 @@ static int choose_format(const struct cmd_info *self, const char *name, struct f
 	if (name)
 		return cmd_usage_error(self, "--format: '%s' is none of html, svg, folded, pprof, speedscope, text", name);
 	if (r->out)
-		return cmd_usage_error(self, "-o: '%s' does not end with .html, .svg, .folded, .pb.gz, .json or .txt; --format says what it is",
+		return cmd_usage_error(self, "-o: '%s' does not end with .html, .svg, .folded, .pb.gz, .json or .txt; give the format with --format",
 				       r->out);
 	return CMD_OK;
 }

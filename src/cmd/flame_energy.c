@@ -159,7 +159,7 @@ int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t 
 
 	for (i = 0; rc == CMD_OK && i < f->n; i++) {
 		if (!*f->file[i].job || !*f->file[i].step)
-			return cmd_error("a profile does not say of which step it is: its energy is not known");
+			return cmd_error("a profile does not name its job and step, so its energy is not known");
 		for (k = 0; k < i && !is_same_step(&f->file[k], &f->file[i]); k++)
 			;
 		if (k == i)

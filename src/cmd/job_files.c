@@ -22,7 +22,7 @@ static struct maybe_u64 known_id(uint32_t n)
 	return (struct maybe_u64){ n, true };
 }
 
-/* Sets the ids from JOB, the id of a step such as "7.0" or "5_3.0". False: it has another form. */
+/* Sets the ids from JOB, which must name a step, such as "7.0" or "5_3.0". False: it names none. */
 static bool take_ids(const char *job, struct owner_name *ret)
 {
 	struct job_ids ids = { 0 };
@@ -157,7 +157,7 @@ int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, 
 
 int job_files_none(const struct job_file_kind *kind, const char *what, const char *const *dir, size_t ndirs)
 {
-	return cmd_error("no %s of job %s that belongs to you in %s%s%s; --dir names another folder", kind->name, what, dir[0],
+	return cmd_error("you own no %s of job %s in %s%s%s; use --dir to look in another folder", kind->name, what, dir[0],
 			 ndirs > 1 ? " or " : "", ndirs > 1 ? dir[1] : "");
 }
 

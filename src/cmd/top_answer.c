@@ -132,6 +132,6 @@ int top_prom_set(json_t *samples, uint32_t job_id, struct top_frame *f, struct e
 			break;
 	}
 	if (rc == -EINVAL)
-		(void)errmsg_set(err, rc, "Prometheus: a value of another form than asked for");
+		(void)errmsg_set(err, rc, "Prometheus: the answer has a value of an unexpected form");
 	return rc;
 }

@@ -160,7 +160,8 @@ static int status_to_errno(const struct redfish_client *c, const char *path, lon
 		return 0;
 	if (status == 401 || status == 403)
 		return errmsg_set(err, -EACCES,
-				  "%s%s: user %s may not read it (HTTP %ld): give the user the BMC's role ReadOnly",
+				  "%s%s: user %s may not read it (HTTP %ld): give the user the BMC's role ReadOnly; "
+				  "with Auth=basic, check Password, too",
 				  c->conf->url, path, c->conf->user, status);
 	return errmsg_set(err, status == 404 ? -ENOENT : -EIO, "%s%s: HTTP %ld", c->conf->url,
 			  path, status);

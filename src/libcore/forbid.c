@@ -34,7 +34,7 @@ static int forbid_word(const char *word, uint32_t *mask, struct errmsg *err)
 			  "'%s' is not hw, sw, io, net, sched, events, perf, profile, trace or all", word);
 }
 
-/* Parses a rule, KIND:NAME:WORD+.., in which it puts NULs. Names may have colons. */
+/* Parses a rule, KIND:NAME:OPTIONS, in which it puts NULs. Names may have colons. */
 static int forbid_rule(char *rule, const char *partition, const char *account, uint32_t *mask, struct errmsg *err)
 {
 	char *name = strchr(rule, ':'), *last = strrchr(rule, ':');
@@ -44,7 +44,7 @@ static int forbid_rule(char *rule, const char *partition, const char *account, u
 	int rc = 0;
 
 	if (!name || last <= name + 1 || !last[1])
-		return errmsg_set(err, -EINVAL, "'%s' is not partition:NAME:OPTION+.. or account:NAME:OPTION+..", rule);
+		return errmsg_set(err, -EINVAL, "'%s' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as io+trace)", rule);
 	*name++ = *last++ = '\0';
 	if (strcasecmp(rule, "partition") != 0 && strcasecmp(rule, "account") != 0)
 		return errmsg_set(err, -EINVAL, "'%s' is neither partition nor account", rule);

@@ -46,7 +46,7 @@ static int add_word(const char *word, size_t len, struct profile_request *w, str
 	}
 	/* digits only: parse_u64_n() would also take a newline */
 	if (strspn(word, "0123456789") < len || parse_u64_n(word, len, &hz) < 0 || hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
-		return errmsg_set(err, -EINVAL, "'%.*s' is neither a rate from 1 to %d nor user, kernel, both or offcpu",
+		return errmsg_set(err, -EINVAL, "'%.*s' is not a rate from 1 to %d per second, and not user, kernel, both or offcpu",
 				  (int)(len < 40 ? len : 40), word, PROFILE_REQUEST_HZ_MAX);
 	if (w->hz)
 		return errmsg_set(err, -EINVAL, "'%.*s' is a second rate", (int)len, word);

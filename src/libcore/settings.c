@@ -47,7 +47,7 @@ static int parse_profile_rate(const char *value, void *field, const struct kvcon
 	if (rc < 0)
 		return rc;
 	if (hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
-		return errmsg_set(err, -ERANGE, "'%s' is not within 1 and %d", value, PROFILE_REQUEST_HZ_MAX);
+		return errmsg_set(err, -ERANGE, "'%s' is not between 1 and %d", value, PROFILE_REQUEST_HZ_MAX);
 	*(uint64_t *)field = hz;
 	return 0;
 }
@@ -62,7 +62,7 @@ static int parse_interval(const char *value, void *field, const struct kvconf_ke
 		return rc;
 	/* RAPL updates every millisecond; beyond a minute its counters may wrap unnoticed. */
 	if (ns < UINT64_C(50000000) || ns > UINT64_C(60000000000))
-		return errmsg_set(err, -ERANGE, "'%s' is not within 50ms and 1m", value);
+		return errmsg_set(err, -ERANGE, "'%s' is not between 50ms and 1m", value);
 	*(uint64_t *)field = ns;
 	return 0;
 }
@@ -97,7 +97,7 @@ static int parse_pue(const char *value, void *field, const struct kvconf_key *ke
 		return rc;
 	/* ISO/IEC 30134-2: facility energy / IT energy, so never below 1 */
 	if (milli < 1000 || milli > 5000)
-		return errmsg_set(err, -ERANGE, "'%s' is not within 1 and 5", value);
+		return errmsg_set(err, -ERANGE, "'%s' is not between 1 and 5", value);
 	*(uint64_t *)field = milli;
 	return 0;
 }
@@ -112,7 +112,7 @@ static int parse_age(const char *value, void *field, const struct kvconf_key *ke
 	if (rc < 0)
 		return rc;
 	if (ns < 60 * NSEC_PER_SEC || ns > 31 * 86400 * NSEC_PER_SEC)
-		return errmsg_set(err, -ERANGE, "'%s' is not within 1m and 31d", value);
+		return errmsg_set(err, -ERANGE, "'%s' is not between 1m and 31d", value);
 	*(uint64_t *)field = ns;
 	return 0;
 }

@@ -20,7 +20,7 @@ while IFS='|' read -r text want; do
 	is $rc 1 "'$text' fails"
 	has "$out" "$dir/ceems.conf:$want" "with file, line, key and reason"
 done <<'END'
-PUE=0.5|2: PUE: '0.5' is not within 1 and 5
+PUE=0.5|2: PUE: '0.5' is not between 1 and 5
 Nonsense=1|2: Nonsense: unknown key
 ForbidOptions=account:guests:bpf|2: ForbidOptions: 'bpf' is not hw, sw, io, net, sched, events, perf, profile, trace or all
 SampleIntervall=1s|2: SampleIntervall: unknown key; did you mean SampleInterval?
@@ -32,7 +32,7 @@ END
 # several at once: each is named, and the rest is in force
 printf 'PUE=0.5\nNonsense=1\nEnergySources=cray\nMarketFactor=20\n' >"$dir/ceems.conf"
 check
-has "$out" "$dir/ceems.conf:1: PUE: '0.5' is not within 1 and 5" "the first wrong line"
+has "$out" "$dir/ceems.conf:1: PUE: '0.5' is not between 1 and 5" "the first wrong line"
 has "$out" "-> correct line 1: see ceems.conf(5)" "  and what to do"
 has "$out" "$dir/ceems.conf:2: Nonsense: unknown key" "the next one"
 has "$out" "$dir/ceems.conf: MarketFactor needs MarketSource" "what does not go together"

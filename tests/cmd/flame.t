@@ -129,7 +129,7 @@ has "$(SLURM_CONF=$dir/none flame 7 --per-joule)" "the energy of step 7.0 is not
 has "$(SLURM_CONF=$dir/none flame job.pb.gz --per-joule)" "is not known" "  of a file that has no step's name"
 
 # --- which files
-is "$(flame 77)" "ceems: no profile of job 77 that belongs to you in .; --dir names another folder" "no file"
+is "$(flame 77)" "ceems: you own no profile of job 77 in .; use --dir to look in another folder" "no file"
 mkdir elsewhere && mv ceems-profile-8.0-n1.pb.gz elsewhere/
 has "$(flame 8 --dir elsewhere)" "job 8 on n1" "another folder"
 echo "ProfileDir=$dir/elsewhere" >profile.conf

@@ -52,7 +52,7 @@ for row in "5_3:5_3.0" "5_4:5_4.0 5_4.batch" "5_4.batch:5_4.batch" "5_[3-4].0:5_
 		"${row#*:} " "${row%%:*}"
 done
 has "$(trace 5_3 7.0)" "job 5_3,7.0 on 2 nodes" "several jobs are drawn as one"
-is "$(trace 5_9)" "ceems: no trace of job 5_9 that belongs to you in .; --dir names another folder" "a task that is not there"
+is "$(trace 5_9)" "ceems: you own no trace of job 5_9 in .; use --dir to look in another folder" "a task that is not there"
 has "$(trace '5_[0-99999]')" "more than 10000 jobs at once" "a list without end"
 trace_file "ceems-trace-5_3-x.0-n1.csv" n1 0
 trace_file "ceems-trace-99999999999999999999999_3-8.0-n1.csv" n1 0
@@ -85,7 +85,7 @@ trace_file other.csv n9 0
 is "$(trace other.csv --csv --metrics energy_j | tail -n 1)" ",,n9,2026-11-25T10:00:10.000000Z,10.000000,100" "a file by its name"
 has "$(trace other.csv)" "trace on n9, from" "and drawn"
 mkdir elsewhere && mv ceems-trace-77.0-n1.csv elsewhere/
-is "$(trace 77)" "ceems: no trace of job 77 that belongs to you in .; --dir names another folder" "no file"
+is "$(trace 77)" "ceems: you own no trace of job 77 in .; use --dir to look in another folder" "no file"
 is "$(trace 77 --dir elsewhere --csv | grep -c .)" 4 "another folder"
 echo "TraceDir=$dir/elsewhere" >trace.conf
 is "$("$ceems" trace --conf trace.conf 77 --csv | grep -c .)" 4 "TraceDir"
@@ -94,7 +94,7 @@ out=$(trace 77 --dir elsewhere --csv)
 has "$out" "step 77.0 on n1 ran twice: its earlier run is left out" "a job that ran twice"
 has "$out" "77,0,n1,2026-11-25T10:00:05.000000Z,0.000000" "has its later run"
 ln -s /etc/passwd ceems-trace-8.0-n1.csv
-has "$(trace 8)" "no trace of job 8 that belongs to you" "a link is no trace of a job"
+has "$(trace 8)" "you own no trace of job 8" "a link is no trace of a job"
 if [ "$(id -u)" = 0 ]; then
 	cp other.csv ceems-trace-9.0-n1.csv
 	cp other.csv ceems-trace-9.0-n2.csv

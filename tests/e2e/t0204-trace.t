@@ -115,7 +115,7 @@ joules=$(tail -n 1 <<<"$out" | tr -d '\r' | cut -d, -f3)
 awk -v j="${joules:-0}" -v sacct="$(job_acct "$job" ConsumedEnergyRaw 0)" 'BEGIN { exit !(j > 0 && j - sacct <= 1 && sacct - j <= 1) }'
 ok $? "as ceems trace has it of both: $joules J"
 has "$(inside "$ceems" trace "$job" --dir "$home" 2>&1)" "job $job on 2 nodes, from " "which draws them"
-has "$(as user2 "$ceems" trace "$job" --dir "$home" 2>&1)" "no trace of job $job that belongs to you" "but not for another user"
+has "$(as user2 "$ceems" trace "$job" --dir "$home" 2>&1)" "you own no trace of job $job" "but not for another user"
 is "$(find "$home" -name 'ceems-trace-*' | wc -l)" 2 "the batch step, which was not asked for, has none"
 on n1 conserved "with traces"
 

@@ -14,7 +14,7 @@ static void test_refused(void)
 	static const struct {
 		const char *text, *says;
 	} t[] = {
-		{ "debug", "'debug' is not partition:NAME:OPTION+.. or account:NAME:OPTION+.." },
+		{ "debug", "'debug' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as io+trace)" },
 		{ "partition:debug", "'partition:debug' is not" },
 		{ "partition::all", "'partition::all' is not" },
 		{ "partition:debug:", "'partition:debug:' is not" },

@@ -11,8 +11,8 @@ static const struct {
 	const char *text;
 	const char *error; /* behind the path */
 } bad[] = {
-	{ "SampleInterval=1ms", ":1: SampleInterval: '1ms' is not within 50ms and 1m" },
-	{ "PUE=0.9", ":1: PUE: '0.9' is not within 1 and 5" },
+	{ "SampleInterval=1ms", ":1: SampleInterval: '1ms' is not between 50ms and 1m" },
+	{ "PUE=0.9", ":1: PUE: '0.9' is not between 1 and 5" },
 	{ "EnergySources=rapl,magic", ":1: EnergySources: 'magic' is not one of auto, rapl, hwmon, cray, ipmi, redfish, nvml, rocm, external, model" },
 	{ "Sinks=kafka, mysql", ":1: Sinks: 'mysql' is not one of file, kafka, mariadb, otlp, sqlite" },
 	{ "TraceDir=traces", ":1: TraceDir: 'traces' is not an absolute path" },
@@ -23,8 +23,8 @@ static const struct {
 				  "sw, io, net, sched, events:NAME,.." },
 	{ "ForbidOptions=partition:debug:bpf", ":1: ForbidOptions: 'bpf' is not hw, sw, io, net, sched, events, perf, "
 					       "profile, trace or all" },
-	{ "EmissionMaxAge=59s", ":1: EmissionMaxAge: '59s' is not within 1m and 31d" },
-	{ "EmissionMaxAge=32d", ":1: EmissionMaxAge: '32d' is not within 1m and 31d" },
+	{ "EmissionMaxAge=59s", ":1: EmissionMaxAge: '59s' is not between 1m and 31d" },
+	{ "EmissionMaxAge=32d", ":1: EmissionMaxAge: '32d' is not between 1m and 31d" },
 	{ "MarketFactor=5000.001",
 	  ":1: MarketFactor: '5000.001' is above any grid, in g/kWh" },
 	{ "MarketFactor=0", ": MarketFactor needs MarketSource" },

@@ -102,7 +102,7 @@ static int netcount_attach(struct netcount *n, struct probes *p, struct errmsg *
 		if (rc == -EPERM)
 			return errmsg_set(err, rc,
 					  "packets: cannot attach to the step's cgroup: CAP_NET_ADMIN is missing, "
-					  "or a parent cgroup has an exclusive program");
+					  "or a BPF program of a parent cgroup allows no others below it");
 		if (rc == -ENOENT)
 			rc = -ENODEV;
 		if (rc < 0)
