@@ -310,8 +310,8 @@ struct probes_net_row {
 _Static_assert(sizeof(struct probes_net_row) == 320, "probes ABI");
 
 /*
- * Rows per cgroup; CPUs share them. A row per CPU would need 37 MiB for 512 steps on 256 CPUs, and
- * a value of CGROUP_STORAGE may have one page at most.
+ * The number of rows per cgroup; several CPUs share a row. A row per CPU would need 40 MiB for 512
+ * steps on 256 CPUs, and older kernels limit a value of CGROUP_STORAGE to one page.
  */
 #define PROBES_NET_SHARDS 8
 struct probes_net_rows {
@@ -354,7 +354,7 @@ struct probes_hw_cpu {
 	__u32 is_owner;	  /* the running task belongs to that slurmstepd */
 	__u32 generation; /* meta.generation when this was looked up */
 	__u32 counters;	  /* config.counters[] at the last read; 0: there were none */
-	__u32 which;	  /* index of the valid set in value[]; the other set is used for reading */
+	__u32 which;	  /* index of the valid set in value[]; the next read of the counters fills the other set */
 	__u32 pad[8];
 	struct probes_hw_value value[2][PROBES_HW_EVENTS];
 };

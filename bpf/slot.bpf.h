@@ -11,9 +11,9 @@
 #include "probes.h"
 
 /*
- * Global variables. Each is in a section, and so in a map, of its own: an array of one element that
- * user space can map. Programs read it without a map look-up. The loader pins the maps by these
- * names.
+ * Global variables. Each is in a section, and so in a map, of its own. The map is an array of one
+ * element that user space can map. Programs read the variable without a map look-up. The loader
+ * pins each map under the name of its variable.
  */
 struct probes_meta meta SEC(".data.meta");
 /*

@@ -101,7 +101,7 @@ static bool somebody_asks(struct maps *m, uint32_t except)
 	return false;
 }
 
-/* --- putting counters into the map and removing them; needs the lock -------------------------- */
+/* --- putting counters into the map and removing them; the caller holds probes_lock() ---------- */
 
 static void set_counters(struct probes_hw_config *c, uint32_t cpu, uint32_t serial)
 {

@@ -19,8 +19,8 @@
 #define MAX_FDS 128
 
 /*
- * Returns true if PID has a perf event open. slurmstepd, which may be in the step's cgroup and has
- * ours, is left out.
+ * Returns true if PID has a perf event open. slurmstepd is left out: it may be in the step's cgroup,
+ * and its perf events are ours.
  */
 static bool has_event(pid_t pid)
 {

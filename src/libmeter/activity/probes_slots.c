@@ -280,7 +280,8 @@ static int allocate_slot(struct probes *p, const struct probes_owner *owner, uin
 }
 
 /*
- * Removes the places of the slot's file systems, which are in a separate map: see bpf/fsio.bpf.h.
+ * Deletes the slot's entries in the map fs_places, which has the mount points of a slot's file systems: see
+ * bpf/fsio.bpf.h.
  */
 static void empty_places(struct probes *p, uint32_t slot)
 {
@@ -331,7 +332,7 @@ static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_
 {
 	struct probes_cgroup key = { .id = id, .hierarchy = hierarchy };
 
-	/* overwrite an existing entry: it is of a dead step, since the kernel does not reuse ids of cgroups */
+	/* overwrite an existing entry: the kernel does not reuse ids, so it is of an earlier step in this cgroup */
 	return id ? bpfsys_update(cgroups_of(p), &key, &slot, BPF_ANY) : 0;
 }
 

@@ -210,7 +210,7 @@ static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k,
 	return 0;
 }
 
-/* Opens all energy events of the PMU on one CPU. */
+/* Opens all energy events of the PMU on one CPU. With one counter per package, only on the first CPU of a socket. */
 static int open_cpu(struct opening *o, uint32_t cpu, struct errmsg *err)
 {
 	unsigned int socket = cpu < o->topology->ncpus ? o->topology->cpu_socket[cpu] : 0;

@@ -127,7 +127,7 @@ struct gpu_instance_reading {
 	uint64_t value[GPU_VALUE_N];
 };
 
-/* A counter of energy, for ceems.prom. Its raw value is in the source's state, under NAME. */
+/* A counter of energy that ceems.prom shows. Its raw value is the one that struct source_state has for NAME. */
 struct source_zone {
 	const char *name;   /* "intel-rapl:0"; borrowed until close() */
 	const char *folder; /* folder of the counter, with a slash at the end */
@@ -170,9 +170,9 @@ struct source_ops {
 	 * STATE has the raw values of the last call, perhaps in another process, and is updated. If it
 	 * is empty, this reading is only the base for later ones and gives 0 uJ.
 	 *
-	 * read() allocates nothing, opens no file, and waits at most a few milliseconds for a helper. A
-	 * counter that cannot be read keeps its base and is counted in `rejected`; its next good reading
-	 * gives all energy since the base. -EIO: no counter could be read.
+	 * read() opens no file, but may restart a helper that has ended. It waits at most 40 ms for an
+	 * answer of a helper. A counter that cannot be read keeps its base and is counted in `rejected`;
+	 * its next good reading gives all energy since the base. -EIO: no counter could be read.
 	 */
 	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		    struct source_state *state, struct reading *ret);
