@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * slurmd_side.h - the plugin in slurmd: runs the sampler, and gives Slurm the node's energy. Slurm holds a lock
- * during each call, so there is never more than one.
+ * during each call, so calls never overlap.
  */
 #ifndef CEEMS_SLURMD_SIDE_H
 #define CEEMS_SLURMD_SIDE_H

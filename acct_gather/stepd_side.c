@@ -297,7 +297,10 @@ static bool has_processes(const stepd_step_rec_t *step)
 	return has;
 }
 
-/* Returns the CPU time of all tasks that slurmstepd has waited for. Slurm's own sum lacks the last task at this time. */
+/*
+ * Returns the CPU time of all tasks that slurmstepd has waited for. When Slurm asks for the energy after the last task,
+ * its own sum does not have that task yet.
+ */
 static uint64_t children_ns(void)
 {
 	struct rusage r;

@@ -86,7 +86,10 @@ struct slurmdb_options {
 	 */
 	bool one_connection;
 	bool no_qos;	     /* leave qos unknown; saves a question of 40 ms or more */
-	/* called before each question, and after it with SLURMDB_ASKS_NOTHING; NULL: no limit */
+	/*
+	 * Sets a time limit: called before each question with its kind, and after it with
+	 * SLURMDB_ASKS_NOTHING. NULL: no limit.
+	 */
 	slurmdb_limit *limit;
 };
 

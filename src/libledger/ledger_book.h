@@ -44,7 +44,7 @@ struct book_line {
 	uint64_t busy_ns;
 	uint64_t booked_ns; /* CPU time that was booked already, up to since_ns */
 	uint64_t since_ns;  /* when booked_ns was read; before the window if a reading failed since */
-	/* Activity in the window, in the unit of book_tick's weights. 0 until the caller fills it in. */
+	/* The step's activity in the window, in the unit of the weights in struct book_tick. 0 until the caller sets them. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters;   /* cpu_weight is from hardware counters, not from CPU time */

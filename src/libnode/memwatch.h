@@ -23,8 +23,8 @@
  */
 #define MEMWATCH_FILES 16
 /*
- * Without a memory cgroup, all processes of a step must be read. That is done for one step at a
- * time, at most once in this time.
+ * Without a memory cgroup, all processes of a step must be read. In this time, the processes of
+ * only one step of the node are read.
  */
 #define MEMWATCH_LIST_NS (2 * UINT64_C(1000000000))
 
@@ -35,9 +35,9 @@ int memwatch_create(struct memwatch **ret);
 void memwatch_destroy(struct memwatch *w);
 
 /*
- * Reads the steps whose turn it is. PAGE is the ledger page being written, LINE[n] is from
- * ledger_book_collect() at NOW. The peak in the extern step's account is that of all steps of the
- * job together.
+ * Reads the memory of the steps whose turn it is, and books it in PAGE, the ledger page being
+ * written. LINE[n] is from ledger_book_collect() at NOW_MONO_NS. The peak in the extern step's
+ * account is the peak of the sum over all steps of the job.
  */
 void memwatch_read(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
 		   uint64_t now_mono_ns);

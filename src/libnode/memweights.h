@@ -15,7 +15,8 @@
 /* The most steps read in one tick, if their memory cgroups are open. */
 #define MEMWEIGHTS_PER_TICK 8
 /*
- * Without a memory controller, processes are listed: one step at a time, at most once in this time.
+ * Without a memory controller, a step's memory is read by listing its processes. In this time, the
+ * processes of only one step of the node are listed.
  */
 #define MEMWEIGHTS_LIST_NS (5 * UINT64_C(1000000000))
 

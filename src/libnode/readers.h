@@ -40,8 +40,8 @@ int readers_modes(struct readers *r, unsigned int slot, uint32_t claim, uint64_t
 		  uint64_t *ret_system_ns);
 
 /*
- * The time within which the next tick must come, to open counters of new steps. UINT64_MAX: none
- * waits.
+ * The longest time until the next tick, so that the counters of new steps are opened in time.
+ * UINT64_MAX: no step waits for its counters.
  */
 uint64_t readers_patience_ns(const struct readers *r);
 

@@ -40,7 +40,7 @@ struct textfile_input {
 int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
 		  struct errmsg *err);
 
-/* As textfile_make(), from PAGE. Each line has the label HOSTNAME. */
+/* As textfile_make(), but from PAGE. Each value has the label hostname="HOSTNAME". */
 int textfile_format(const char *hostname, const struct ledger_page *page,
 		    const struct textfile_input *in, char **ret, size_t *ret_len,
 		    struct errmsg *err);

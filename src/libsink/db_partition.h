@@ -25,9 +25,10 @@
 int db_partition_ahead(MYSQL *m, uint64_t now, int *ret, struct errmsg *err);
 
 /*
- * Makes the partitions of TABLE that are missing at NOW (Unix seconds): all of them if there are none, else those of
- * coming months. Keeps the rows. *RET_ADDED is the number of new partitions, or with DRY_RUN the number that would be
- * made. Waits for locks as long as the session's lock_wait_timeout.
+ * Makes the missing partitions of TABLE, up to DB_PARTITION_AHEAD months after NOW (Unix seconds). If TABLE has
+ * partitions, begins after the last one; if not, DB_PARTITION_BACK months before NOW. Keeps the rows. *RET_ADDED is
+ * the number of new partitions, or with DRY_RUN the number that would be made. Waits for locks as long as the
+ * session's lock_wait_timeout.
  */
 int db_partition_ensure(MYSQL *m, const char *table, uint64_t now, bool dry_run,
 			size_t *ret_added, struct errmsg *err);

@@ -6,7 +6,10 @@
 
 #include "src/libutil/crc32c.h"
 
-/* One bit per hash of a key. If two keys have the same hash, a record may be sent twice; that is harmless. */
+/*
+ * One bit per hash of a key. If a record must be sent again, later records of other keys with the same hash are sent
+ * again, too; that is harmless.
+ */
 #define BITS 65536u
 
 void sink_keep_order(const struct sink_item *item, size_t n, enum sink_result *result)

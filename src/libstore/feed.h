@@ -49,7 +49,7 @@ void feed_destroy(struct feed *f);
  */
 int feed_push(struct feed *f, const void *data, size_t len);
 
-/* Whether half of the ring is used; then the hook drops what matters less. */
+/* Whether half of the ring is used. Then the hook in slurmctld drops job starts, to leave room for job ends. */
 bool feed_is_half_full(const struct feed *f);
 
 /*

@@ -50,7 +50,7 @@ typedef int store_row_fn(void *ctx, const struct store_row *row);
 int store_view_records(struct store_view *v, const struct store_pick *pick, store_row_fn *fn, void *ctx,
 		       struct errmsg *err);
 
-/* Returns the cursor of SINK; 0: it has no cursor, or no record yet. */
+/* Sets *RET to the cursor of SINK, the number of the last settled row. 0: no cursor, or nothing settled yet. */
 int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, struct errmsg *err);
 
 struct store_sink_status {

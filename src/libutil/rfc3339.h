@@ -12,9 +12,10 @@
 #define RFC3339_LAST_S UINT64_C(253402300799)
 
 /*
- * Parses S into seconds since the epoch. Seconds may be missing, as ISO 8601 allows and some grid
- * operators do; a fraction is cut off. -EINVAL: any other form, a date that does not exist, or no
- * 'Z' or offset. An offset is required because local time is ambiguous in one hour of the year.
+ * Parses S into seconds since the epoch. The seconds in S may be missing: ISO 8601 allows that, and
+ * some grid operators leave them out. A fraction is cut off. -EINVAL: another form, a date that does
+ * not exist, a leap second, a time before 1970, or neither 'Z' nor an offset. An offset is required
+ * because local time is ambiguous in one hour of the year.
  */
 int rfc3339_parse(const char *s, uint64_t *ret_s);
 
