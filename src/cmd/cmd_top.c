@@ -136,7 +136,7 @@ static int open_source(const struct top_request *o, const struct settings *s, st
 {
 	uint64_t window = WINDOW_NS > 2 * s->sample_interval_ns ? WINDOW_NS : 2 * s->sample_interval_ns;
 	struct top_jobs_options jobs = { .all_users = o->all_users,
-					 .whole = o->once ? 2 : 1, /* a first frame has rates of two readings */
+					 .whole = o->once ? 2 : 1, /* a rate needs two readings */
 					 .window_ns = window,
 					 .prometheus = s->prometheus_url };
 	struct errmsg err = { 0 };

@@ -82,7 +82,7 @@ const char *summary_change(const struct summary *s, const struct jobs_sum *sum, 
 int summary_print_text(const struct summary *s, FILE *out);
 /* Writes one table; its column "section" tells what a row sums up. */
 int summary_print_csv(const struct summary *s, FILE *out);
-/* Writes the same rows, with the names of the period and the site. */
+/* Writes one JSON object: the period, the cluster, whose jobs, the sources and factors, and the same rows. */
 int summary_print_json(const struct summary *s, FILE *out);
 
 struct summary_links {

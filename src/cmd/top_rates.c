@@ -229,7 +229,7 @@ static const struct sample *find_base(const struct series *s)
 		uint64_t off = age % TOP_RATES_LIVE_NS;
 
 		off = off > TOP_RATES_LIVE_NS / 2 ? TOP_RATES_LIVE_NS - off : off;
-		/* small differences do not count, because a reading itself takes some time */
+		/* a distance below 5 % counts as 0, because a reading itself takes some time */
 		off = off < TOP_RATES_LIVE_NS / 20 ? 0 : off;
 		if (age > TOP_RATES_LIVE_NS - TOP_RATES_LIVE_NS / 10 && off < least) {
 			least = off;

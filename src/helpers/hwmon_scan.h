@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hwmon_scan.h - lists the power and energy sensors by libsensors. Only the list is made by the
- * library, since it opens a file anew at each reading.
+ * hwmon_scan.h - lists the power and energy sensors with libsensors. ceems-hwmon reads the sensors
+ * itself, because libsensors opens a file anew at each reading.
  */
 #ifndef CEEMS_HWMON_SCAN_H
 #define CEEMS_HWMON_SCAN_H

@@ -19,7 +19,11 @@ struct span {
 
 struct space { /* the mappings of one process */
 	uint32_t pid;
-	bool is_whole; /* all mappings are known: by records since its exec, or by /proc */
+	/*
+	 * All mappings are known: from perf's records since the exec, or from the parent at a fork. Also if /proc was
+	 * read, or could not be.
+	 */
+	bool is_whole;
 	bool has_ended;
 	struct span *span; /* ordered by address, without overlaps */
 	size_t n, room;

@@ -508,8 +508,8 @@ static int get_function(struct pprof_in *in, const Pprof__Function *from)
 }
 
 /*
- * Returns the start of mapping ID as the file has it. The profile's start differs if an equal
- * mapping was added before.
+ * Returns the start of mapping ID in the file. The mapping in the profile may start elsewhere:
+ * profile_add_mapping() merges equal mappings at different addresses.
  */
 static uint64_t mapping_start(const struct pprof_in *in, uint64_t id)
 {

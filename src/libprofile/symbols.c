@@ -180,8 +180,8 @@ static bool is_code(const GElf_Sym *sym)
 }
 
 /*
- * Adds the functions in the symbol table of section type TYPE. Returns 1; 0: TABLE is still empty;
- * or -errno.
+ * Adds the functions of the ELF section TYPE (SHT_SYMTAB or SHT_DYNSYM) to TABLE. Returns 1 if TABLE
+ * has functions now, 0 if it is still empty, or -errno.
  */
 static int read_table(Elf *elf, uint32_t type, struct symbol_table *table)
 {

@@ -22,7 +22,7 @@ struct unwind_machine {
 	uint8_t link; /* register that a call writes the return address to; same as PC: the CPU has none */
 	uint8_t saved[UNWIND_SAVED]; /* what a row describes: return address first; N: unused */
 	uint64_t code_mask; /* bits of a code address; arm64 keeps a signature in the others */
-	uint8_t place[UNWIND_REGISTERS_MAX]; /* index of each register in a sample's registers */
+	uint8_t place[UNWIND_REGISTERS_MAX]; /* place[r]: index of register r in a sample's registers */
 };
 
 extern const struct unwind_machine unwind_x86_64, unwind_arm64;
