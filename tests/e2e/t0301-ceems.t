@@ -60,7 +60,15 @@ else
 fi
 check_with MariadbDatabase=nowhere
 has "$out" "error  mariadb " "a database that nobody made"
-has "$out" "-> ceems db migrate" "and what makes it"
+has "$out" "GRANT SELECT, INSERT, UPDATE ON nowhere.* TO 'ceems'@'localhost'" \
+	"  MariaDB does not say so to a user without rights there: what gives them"
+admin() {
+	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -u root -e "$1 ON nowhere.* $2 'ceems'@'localhost'"
+}
+passes "  they are given" admin "GRANT SELECT, INSERT, UPDATE" TO
+check_with MariadbDatabase=nowhere
+has "$out" "-> ceems db migrate" "  then what makes the database"
+passes "  they are taken back" admin "REVOKE SELECT, INSERT, UPDATE" FROM
 check_with EnergySources=rapl,hwmon HelperDir=/nowhere SysRoot=/
 has "$out" "error  hwmon " "a source whose helper program is not there"
 
