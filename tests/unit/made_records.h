@@ -122,12 +122,13 @@ static inline void test_origins(void)
 {
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE origin IS NULL AND jobid IN (1, 3)"), 2,
 	       "jobs that were measured have no origin");
-	is_u64(number("SELECT origin = 'history' FROM ceems.job_summary WHERE jobid = 2"), 1, "a job of ceems export has");
+	is_u64(number("SELECT origin = 'history' FROM ceems.job_summary WHERE jobid = 2"), 1,
+	       "a job of ceems export has the origin history");
 	is_u64(number("SELECT jobs = 3 AND jobs_history = 1 AND ABS(history_kwh * 3600000 - 7202) < 0.01 "
 		      "FROM ceems.account_month WHERE account = 'physics' AND month = '2023-11'"), 1,
-	       "months say how much is of such jobs");
+	       "account_month has the jobs and the energy of that origin");
 	is_u64(number("SELECT jobs_history = 1 AND ABS(history_kwh * 3600000 - 7202) < 0.01 "
-		      "FROM ceems.emissions_month WHERE username = 'alice'"), 1, "emissions, too");
+		      "FROM ceems.emissions_month WHERE username = 'alice'"), 1, "emissions_month has them, too");
 }
 
 struct walked {
@@ -164,7 +165,7 @@ static inline void test_walk(const struct sink_db *db, const struct settings *s,
 	is_u64(walked.joules, 3 * 7200 + 1 + 2 + 3, "with what is in their records");
 	is_str(walked.cpu_us, cpu_us, "and the CPU time of their steps, in microseconds");
 	walked = (struct walked){ .end_at = 2 };
-	is_int(db->walk(s, &w, &err), -ECANCELED, "the caller may end it");
+	is_int(db->walk(s, &w, &err), -ECANCELED, "the caller may end the walk");
 	is_str(err.text, "enough", "and says why");
 	walked = (struct walked){ 0 };
 	w.from = 0;
@@ -197,7 +198,7 @@ static inline void test_emissions(void)
 		 "SELECT ABS(fresh_share - 1e0 * %u / %u) < 1e-9 AND ABS(fresh_share + last_share + "
 		 "static_share + default_share - 1) < 1e-9 FROM ceems.emissions_month", fresh,
 		 4 * fresh + 6);
-	is_u64(number(sql), 1, "the share of each link of the chain");
+	is_u64(number(sql), 1, "the share of each step of the chain");
 	is_u64(number("SELECT ABS(market_co2e_kg * 1000 - SUM(market_co2e_g)) < 1e-6 AND "
 		      "ABS(embodied_kg - 0.003) < 1e-8 FROM ceems.user_month JOIN ceems.job USING "
 		      "(username)"), 1, "user_month has them too");

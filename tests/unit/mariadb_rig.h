@@ -98,7 +98,7 @@ static inline uint64_t rig_number(const char *sql)
 	return n;
 }
 
-/* One statement or several; false: an error, told. */
+/* One statement or several; false: an error, which is printed. */
 static inline bool rig_query(const char *sql)
 {
 	MYSQL *m = rig_connect(rig.settings.mariadb_defaults_file, NULL, CLIENT_MULTI_STATEMENTS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Jobs of three years in a private mariadbd: summed up and dropped month by month, killed behind each
+ * Jobs of three years in a private mariadbd: summed up and dropped month by month, killed after each
  * step; what usage_all says stays the same all the time.
  */
 #define _GNU_SOURCE
@@ -115,11 +115,11 @@ static void test_partitions(void)
 		  "PARTITION_ORDINAL_POSITION IN (16, 17)); SET @s = CONCAT('ALTER TABLE ceems.job DROP "
 		  "PARTITION ', @n); PREPARE s FROM @s; EXECUTE s");
 	fill(1, 1, 0);
-	is_int(maintain(0, true), 0, "what is missing");
-	is_str(lines, "job: would get 2 partitions\n", "is said");
-	is_int(maintain(0, false), 0, "and");
-	is_str(lines, "job: got 2 partitions\n", "made");
-	is_u64(partitions("job"), all, "as before");
+	is_int(maintain(0, true), 0, "dry run, two months missing");
+	is_str(lines, "job: would get 2 partitions\n", "says what would be made");
+	is_int(maintain(0, false), 0, "the run");
+	is_str(lines, "job: got 2 partitions\n", "makes them");
+	is_u64(partitions("job"), all, "all months are there again");
 }
 
 static void test_kills(void)
@@ -160,7 +160,7 @@ static void test_kills(void)
 	ok(all_same, "no job was lost or counted twice at any time");
 }
 
-/* The same with a partition to go for each step that can be the last. */
+/* Killed after each of the steps that drop a partition. */
 static void test_kill_each(void)
 {
 	static const char *const last[] = { "the sums are kept", "dropped of step", "dropped" };
@@ -178,7 +178,7 @@ static void test_kill_each(void)
 			_exit(maintain(keep, false) < 0);
 		}
 		waitpid(pid, &status, 0);
-		ok(WIFSIGNALED(status) && checksum() == want, "killed behind '%s'", last[i]);
+		ok(WIFSIGNALED(status) && checksum() == want, "killed after '%s'", last[i]);
 		is_int(maintain(keep, false), 0, "the next one goes on");
 		ok(strstr(lines, "goes on where it stopped") != NULL, "and says so");
 		ok(checksum() == want && !rig_number("SELECT COUNT(*) FROM ceems.archived WHERE state "
@@ -225,11 +225,11 @@ static void test_late(void)
 
 	fill(1000, 1, 600);
 	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_all"), jobs + 1,
-	       "one that comes after its month went is counted");
-	is_int(maintain(365 * DAY, false), 0, "and");
-	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_all"), jobs + 1, "stays");
+	       "a job that comes after its month was dropped is counted");
+	is_int(maintain(365 * DAY, false), 0, "maintenance");
+	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_all"), jobs + 1, "it still counts");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job WHERE jobid = 1000"), 1,
-	       "where the lowest partition is, as long as that is");
+	       "it stays in the lowest partition");
 	/* submitted long ago, ended now: its month stays */
 	rig_query("UPDATE ceems.job SET end_time = UTC_TIMESTAMP() WHERE jobid = 1000");
 	is_int(maintain(31 * DAY, false), 0, "a job that waited or ran for long");
@@ -242,7 +242,7 @@ static void test_days(void)
 {
 	uint64_t want = checksum();
 
-	is_int(maintain(0, false), 0, "days");
+	is_int(maintain(0, false), 0, "a run that sums up days");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.usage_open WHERE submit_day < CURRENT_DATE - "
 			  "INTERVAL 2 DAY"), 0, "none but the last are open");
 	ok(checksum() == want, "and all is counted as before");
@@ -258,9 +258,9 @@ static void test_days(void)
 	want = checksum();
 	is_int(maintain(0, true), 0, "dry run");
 	is_str(lines, "days would be summed up\n", "says so");
-	is_int(maintain(0, false), 0, "and again");
+	is_int(maintain(0, false), 0, "the run");
 	is_str(lines, "summed up 1 days\n", "that day only");
-	ok(checksum() == want, "the same");
+	ok(checksum() == want, "all is counted as before");
 	is_int(maintain(0, false), 0, "nothing to do");
 	is_str(lines, "", "says nothing");
 }
@@ -292,7 +292,7 @@ static void test_days_locked(void)
 	       2000000, "and has what it wrote");
 }
 
-/* Somebody reads for long: the wait for the table is short, but many. */
+/* A reader holds the table: maintenance waits for it in many short waits. */
 static void test_locked(void)
 {
 	pid_t pid = fork();
@@ -309,7 +309,7 @@ static void test_locked(void)
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	rig_query("UPDATE ceems.job SET end_time = submit_time");
 	is_int(maintain(31 * DAY, false), 0, "a table in use");
-	ok(strstr(lines, ": dropped\n") != NULL, "is waited for");
+	ok(strstr(lines, ": dropped\n") != NULL, "is waited for, then dropped");
 	waitpid(pid, &status, 0);
 	die_at = 0;
 	MYSQL *m = rig_connect(rig.settings.mariadb_defaults_file, "ceems", 0);

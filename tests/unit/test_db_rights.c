@@ -116,7 +116,7 @@ static void test_writer(void)
 	is_int(sink_mariadb.open(&s, &k, &rig.err), 0, "the sink as ceems_writer");
 	is_int(sink_mariadb.deliver(k, &item, 1, r, 60 * SECOND, &rig.err), 0, "stores a job");
 	is_int(r[0], SINK_ACKED, "acked");
-	is_int(sink_mariadb.deliver(k, &item, 1, r, 60 * SECOND, &rig.err), 0, "and again");
+	is_int(sink_mariadb.deliver(k, &item, 1, r, 60 * SECOND, &rig.err), 0, "stores it again");
 	sink_mariadb.close(k);
 	record_destroy(rec);
 	free(json);
@@ -169,9 +169,10 @@ static void test_admins(void)
 	o.defaults_file = maintainer;
 	if (!is_int(db_maintain_run(&rig.settings, &o, &rig.err), 0, "the maintainer maintains"))
 		diag("%s", rig.err.text);
-	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_day"), 1, "and did");
-	ok(as("ceems_maintainer", "CHANGE-ME-4", "SELECT * FROM mysql.user") > 1, "and no more");
-	ok(as("ceems_admin", "CHANGE-ME-3", "SELECT * FROM mysql.user") > 1, "nor the admin");
+	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_day"), 1, "and summed up the old job");
+	ok(as("ceems_maintainer", "CHANGE-ME-4", "SELECT * FROM mysql.user") > 1,
+	   "the maintainer may not read mysql.user");
+	ok(as("ceems_admin", "CHANGE-ME-3", "SELECT * FROM mysql.user") > 1, "nor may the admin");
 }
 
 /* --- users ------------------------------------------------------------------------------- */
@@ -216,7 +217,7 @@ static void test_own(void)
 		is_u64(number_as(names[i], "pw", "SELECT GROUP_CONCAT(jobid) FROM ceems.my_jobs"),
 		       i + 1, names[i]);
 		is_u64(number_as(names[i], "pw", "SELECT COUNT(*) FROM ceems.my_steps"), 1,
-		       "and steps");
+		       "and one step");
 	}
 }
 
@@ -247,7 +248,7 @@ static void test_tricks(void)
 	rig_query("CREATE DATABASE own; CREATE USER mallory@localhost IDENTIFIED BY 'pw'; GRANT "
 		  "ceems_user TO mallory@localhost; SET DEFAULT ROLE ceems_user FOR mallory@localhost; "
 		  "GRANT ALL ON own.* TO mallory@localhost; GRANT ALL ON own.* TO alice@localhost");
-	is_u64(number_as("mallory", "pw", "SELECT COUNT(*) FROM ceems.my_jobs"), 0, "has none");
+	is_u64(number_as("mallory", "pw", "SELECT COUNT(*) FROM ceems.my_jobs"), 0, "mallory has no jobs");
 	for (i = 0; i < ARRAY_SIZE(refused); i++)
 		ok(as("mallory", "pw", refused[i]) > 1, "user: %.60s: %.60s", refused[i],
 		   rig.err.text);
@@ -265,19 +266,21 @@ static void test_tricks(void)
 		       "CREATE TRIGGER own.t BEFORE INSERT ON own.loot FOR EACH ROW SET NEW.a = "
 		       "(SELECT COUNT(*) FROM ceems.my_jobs);"
 		       "CREATE PROCEDURE own.p() SQL SECURITY DEFINER SELECT * FROM ceems.my_jobs"),
-	       0, "functions of his own");
-	is_u64(number_as("mallory", "pw", "SELECT own.g()"), 0, "show him nothing");
-	ok(as("alice", "pw", "SELECT own.f()") > 1, "and nothing of its caller: %s", rig.err.text);
-	ok(as("alice", "pw", "CALL own.p()") > 1, "nor his procedure: %s", rig.err.text);
-	ok(as("alice", "pw", "INSERT INTO own.loot VALUES (1)") > 1, "nor trigger: %s", rig.err.text);
+	       0, "mallory makes functions of his own");
+	is_u64(number_as("mallory", "pw", "SELECT own.g()"), 0, "his function shows him nothing");
+	ok(as("alice", "pw", "SELECT own.f()") > 1, "nor does it run for alice: %s", rig.err.text);
+	ok(as("alice", "pw", "CALL own.p()") > 1, "nor does his procedure: %s", rig.err.text);
+	ok(as("alice", "pw", "INSERT INTO own.loot VALUES (1)") > 1,
+	   "nor does his trigger: %s", rig.err.text);
 	(void)as("mallory", "pw",
 		 "CREATE SQL SECURITY DEFINER VIEW own.v AS SELECT * FROM ceems.my_jobs");
-	ok(as("alice", "pw", "SELECT * FROM own.v") > 1, "nor view: %s", rig.err.text);
-	is_u64(number_as("alice", "pw", "SELECT COUNT(*) FROM ceems.my_jobs"), 1, "who has some");
+	ok(as("alice", "pw", "SELECT * FROM own.v") > 1, "nor does his view: %s", rig.err.text);
+	is_u64(number_as("alice", "pw", "SELECT COUNT(*) FROM ceems.my_jobs"), 1,
+	       "alice herself sees her job");
 	/* an account without a name takes any */
 	rig_query("CREATE USER ''@'localhost'; RENAME USER bob@localhost TO bob@'10.0.0.1'");
 	is_u64(number_as("bob", NULL, "SELECT USER() LIKE 'bob@%' AND CURRENT_USER() = '@localhost'"),
-	       1, "nobody as bob");
+	       1, "the account without a name takes bob");
 	ok(as("bob", NULL, "SELECT COUNT(*) FROM ceems.my_jobs") > 1, "has no role: %s", rig.err.text);
 	ok(as("bob", NULL, "SET ROLE ceems_user") > 1, "and gets none: %s", rig.err.text);
 	rig_query("DROP USER ''@'localhost'");
@@ -288,8 +291,8 @@ static void test_tricks(void)
 }
 
 /*
- * A condition that fails on a text tells it, in a warning. Tested before the view's own one it would do so
- * for rows that are not the reader's: each way to a row by an index.
+ * A cast that fails shows the text in a warning. If the server evaluates it before the view's own condition,
+ * it shows rows of other users. Each statement here reaches the rows by another index.
  */
 static void test_leaks(void)
 {
@@ -324,7 +327,7 @@ static void test_leaks(void)
 		snprintf(sql, sizeof(sql), "SELECT COUNT(*) FROM %s%s", where[i][0] == '(' ? "" : "ceems.",
 			 where[i]);
 		is_int(mariadb_client_query(m, sql, &rig.err), 0, where[i]);
-		is_u64(mysql_warning_count(m), 0, "and nobody's text is told");
+		is_u64(mysql_warning_count(m), 0, "and no warning shows another user's text");
 	}
 	mariadb_client_close(m);
 	rig_query("DELETE FROM ceems.step WHERE record_key LIKE 'x%'; DELETE FROM ceems.job WHERE "
@@ -363,7 +366,7 @@ static void test_hints(void)
 	rig_query("GRANT SELECT, INSERT, UPDATE ON ceems.* TO 'poor'@'localhost'");
 	hints[0] = '\0';
 	sink_mariadb.check(&s, note_hint, NULL);
-	ok(!strstr(hints, "GRANT"), "the hint mends it: %s", hints);
+	ok(!strstr(hints, "GRANT"), "after the GRANT of the hint there is no hint: %s", hints);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A MariaDB that is not as it should be, behind a store: each time one line says so, the records wait, and
- * all go out when it is right again, once each.
+ * The sink mariadb when its server is locked, killed, read-only, full or not the right one (TLS): one line is
+ * logged, the records wait in the store, and each is delivered once when the server works again.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -133,18 +133,18 @@ static void test_lock_wait(void)
 	MYSQL *m = rig_connect(rig.settings.mariadb_defaults_file, "ceems", 0);
 
 	put(20);
-	ok(arrives(), "as it should be");
+	ok(arrives(), "20 jobs arrive");
 	mariadb_client_query(m, "START TRANSACTION", &rig.err);
 	mariadb_client_query(m, "SELECT * FROM job FOR UPDATE", &rig.err);
 	mariadb_client_query(m, "SELECT * FROM usage_open FOR UPDATE", &rig.err);
 	forget_log();
 	put(20);
-	is_int(try_now(SECOND), 0, "locked");
-	is_int(try_now(SECOND), 0, "and locked");
-	is_told("is told once", "ock wait timeout");
+	is_int(try_now(SECOND), 0, "rows are locked: nothing is delivered");
+	is_int(try_now(SECOND), 0, "still locked");
+	is_told("one error is logged", "ock wait timeout");
 	mariadb_client_close(m);
 	ok(arrives(), "then all arrive");
-	is_u64(infos, 1, "which is told, too");
+	is_u64(infos, 1, "and one line says so");
 }
 
 /*
@@ -220,7 +220,7 @@ static void test_killed(void)
 			(void)try_now(20 * SECOND);
 		mariadbd_stop(&rig.server, SIGKILL);
 		(void)try_now(SECOND);
-		ok(mariadbd_start(&rig.server), "killed inside a batch");
+		ok(mariadbd_start(&rig.server), "the server is killed inside a batch and starts again");
 		rig_query("DROP TRIGGER IF EXISTS ceems.slow");
 		ok(arrives(), "all arrive, once");
 	}
@@ -231,12 +231,12 @@ static void test_read_only(void)
 	rig_query("SET GLOBAL read_only = 1");
 	forget_log();
 	put(10);
-	is_int(try_now(3 * SECOND), 0, "read only");
+	is_int(try_now(3 * SECOND), 0, "the server is read-only");
 	is_int(try_now(3 * SECOND), 0, "still");
-	is_told("is told once", "read-only");
+	is_told("one error is logged", "read-only");
 	rig_query("SET GLOBAL read_only = 0");
 	ok(arrives(), "then all arrive");
-	is_u64(infos, 1, "which is told");
+	is_u64(infos, 1, "and one line says so");
 }
 
 /* The errors of a server whose disk is full, as its storage engine and its temporary files tell them. */
@@ -256,7 +256,7 @@ static void test_full(void)
 		put(10);
 		is_int(try_now(3 * SECOND), 0, "the server's disk is full");
 		is_int(try_now(3 * SECOND), 0, "still");
-		is_told("is told once", "No space left");
+		is_told("one error is logged", "No space left");
 		rig_query("DROP TRIGGER ceems.full");
 		ok(arrives(), "then all arrive");
 	}
@@ -270,7 +270,7 @@ static void test_maintain(void)
 	int status = -1;
 	pid_t pid;
 
-	ok(arrives(), "before");
+	ok(arrives(), "all arrive before maintenance");
 	pid = fork();
 	if (!pid) {
 		int i;
@@ -291,8 +291,9 @@ static void test_maintain(void)
 		;
 	jobs = rig_number("SELECT SUM(jobs) FROM ceems.usage_all");
 	is_u64(jobs, last_job, "each job is counted once");
-	is_int(db_maintain_run(&rig.settings, &o, &rig.err), 0, "again");
-	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_all"), last_job, "and so after it");
+	is_int(db_maintain_run(&rig.settings, &o, &rig.err), 0, "maintenance again");
+	is_u64(rig_number("SELECT SUM(jobs) FROM ceems.usage_all"), last_job,
+	       "each job is still counted once");
 }
 
 /* --- TLS --------------------------------------------------------------------------------- */
@@ -330,13 +331,13 @@ static bool client_looks_if_told(void)
 	return mysql_get_client_version() >= 30400;
 }
 
-/* Nothing goes to a server that is not the one. */
+/* Nothing is delivered to a server whose identity is not proved. */
 static void refuses(const char *what, const char *pattern)
 {
 	forget_log();
 	is_int(try_now(5 * SECOND), 0, what);
 	is_int(try_now(5 * SECOND), 0, "still");
-	is_told("is told once", pattern);
+	is_told("one error is logged", pattern);
 	ok(!strstr(told, "secret"), "without secrets");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job - 5, "and nothing went there");
 	close_all();
@@ -392,20 +393,20 @@ static void test_tls(void)
 	conf_tls(SERVER, "otherca", "");
 	refuses("a certificate of another CA", "certificate");
 	conf_tls(SERVER, "otherca", "ssl-verify-server-cert");
-	refuses("or with the key that is nothing without a value", "certificate");
+	refuses("another CA, and ssl-verify-server-cert without a value", "certificate");
 	conf_tls(WRONG_NAME, "ca", "");
 	refuses("a certificate for another name", wrong_name);
 	conf_tls("localhost", "ca", "host=\t" WRONG_NAME " \r");
-	refuses("the last host is the one", wrong_name);
+	refuses("of two host lines the last one counts", wrong_name);
 	snprintf(include, sizeof(include), "!include %s/other.cnf", rig.dir);
 	scratch_write(include + strlen("!include "), other, strlen(other));
 	conf_tls("localhost", "ca", include);
-	refuses("be it in a file of its own", wrong_name);
+	refuses("also in an included file", wrong_name);
 	/* by us, or by the library itself */
 	conf_tls(SERVER, "otherca", "ssl-verify-server-cert=0");
-	refuses("a CA that is not to be asked", "certificate");
+	refuses("another CA, with ssl-verify-server-cert=0", "certificate");
 	conf_tls(WRONG_NAME, "ca", "ssl-verify-server-cert=0");
-	refuses("or not for the name", "certificate|ostname");
+	refuses("another name, with ssl-verify-server-cert=0", "certificate|ostname");
 	if (!client_looks_if_told()) {
 		snprintf(include, sizeof(include), "socket=%s", rig.server.socket);
 		conf_tls("'localhost' ", "ca", include);
@@ -413,24 +414,24 @@ static void test_tls(void)
 		ok(m != NULL, "a socket has no name that could be compared");
 		mariadb_client_close(m);
 	}
-	server_with(cert, key, "--skip-grant-tables", "one that accepts every password");
+	server_with(cert, key, "--skip-grant-tables", "a server that accepts every password");
 	conf_tls(SERVER, NULL, "ssl-verify-server-cert=1");
-	refuses("and has a certificate of a CA that nobody knows", "certificate");
+	refuses("which has a certificate of an unknown CA", "certificate");
 	if (client_looks_if_told()) {
-		server_with(NULL, NULL, "--skip-grant-tables", "one like it");
-		refuses("with a certificate that it made itself", "ertificate");
-		server_with(NULL, NULL, NULL, "one that knows the password");
+		server_with(NULL, NULL, "--skip-grant-tables", "the same without a certificate file");
+		refuses("which has a certificate that it made itself", "ertificate");
+		server_with(NULL, NULL, NULL, "a server that knows the password, without a certificate file");
 		forget_log();
-		is_int(try_now(60 * SECOND), 5, "proves it, and needs no CA");
+		is_int(try_now(60 * SECOND), 5, "proves that it knows it: delivers without a CA");
 		put(5);
 	}
-	server_with(cert, key, NULL, "the first one again");
+	server_with(cert, key, NULL, "the server with TLS again");
 	close_all();
 	open_all();
 	conf_tls(SERVER, "ca", "");
 	while (acked() < 5 && try_now(5 * SECOND) >= 0 && errors < 3)
 		;
-	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job, "the right one: all arrive");
+	is_u64(rig_number("SELECT COUNT(*) FROM ceems.job"), last_job, "the right CA and name: all arrive");
 	is_u64(rig_number("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'tls'"), 1,
 	       "by a user who must have TLS");
 }

@@ -216,7 +216,7 @@ static void test_order(void)
 	}
 	is_int(deliver_run(d, S, 5), 3, "one batch");
 	is_u64(fake.timeout_ns, 5, "with the caller's timeout");
-	is_u64(cursor_of("fake"), last - 6, "the store knows");
+	is_u64(cursor_of("fake"), last - 6, "the cursor is stored");
 	is_int(deliver_run(d, S, 5), 2, "the next");
 	is_int(deliver_run(d, S, 5), 2, "the rest");
 	is_int(deliver_run(d, S, 5), 0, "no more");
@@ -226,13 +226,13 @@ static void test_order(void)
 	deliver_destroy(d);
 	deliver_destroy(NULL);
 	is_int(fake.closes, 1, "sink closed");
-	is_u64(cursor_of("fake"), last, "all passed");
+	is_u64(cursor_of("fake"), last, "the cursor is behind the last record");
 	d = make(s);
 	is_int(deliver_run(d, S, 5), 0, "a new one goes on behind them");
 	last = put(s, STORE_STEPS, "p");
 	is_int(deliver_run(d, S, 5), 0, "another kind only");
-	is_int(fake.rounds, 3, "is not told to the sink");
-	is_u64(cursor_of("fake"), last, "but passed, not read again each time");
+	is_int(fake.rounds, 3, "is not given to the sink");
+	is_u64(cursor_of("fake"), last, "but the cursor passes it");
 	for (i = 0; i < 9; i++)
 		put(s, STORE_STEPS, "p");
 	put(s, STORE_RECORD, "r");
@@ -258,7 +258,7 @@ static void test_outage(void)
 	is_int(deliver_run(d, now, 5), 2, "two of four");
 	is_int(errors, 0, "which is no outage yet");
 	fake.fail_at = 0;
-	is_int(deliver_run(d, now, 5), 0, "none");
+	is_int(deliver_run(d, now, 5), 0, "none of four");
 	is_int(errors, 1, "is one, and logged");
 	ok(strstr(last_line, "fake: cannot deliver: connection refused; records wait in ") != NULL,
 	   "as: %s", last_line);
@@ -310,7 +310,7 @@ static void test_window(void)
 		put(s, STORE_RECORD, (const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
 	fake.lag = 2;
 	is_int(deliver_run(d, S, 5), 2, "two settled, two on their way");
-	is_int(deliver_run(d, S, 5), 2, "these, in front of two more");
+	is_int(deliver_run(d, S, 5), 2, "these two; two more are on their way");
 	is_u64(fake.last_n, 4, "in one window");
 	is_str(fake.got, "a;b;c;d;", "in order");
 	put(s, STORE_STEPS, "p");
@@ -326,7 +326,7 @@ static void test_window(void)
 	end(s, d);
 }
 
-/* One that is refused, in front of one that is on its way, is no trouble. */
+/* A refused record in front of one that is on its way: the sink is not down. */
 static void test_refused_in_front(void)
 {
 	struct store *s = open_store();
@@ -411,13 +411,13 @@ static void test_open_later(void)
 	ok(strstr(last_line, "no such file") != NULL, "with the reason: %s", last_line);
 	put(s, STORE_RECORD, "a");
 	deliver_get_stats(d, &st);
-	is_int(deliver_run(d, st.next_try_mono_ns - 1, 5), 0, "not at once");
-	is_int(fake.opens, 1, "is it tried again");
-	is_int(deliver_run(d, st.next_try_mono_ns, 5), 0, "but later");
-	is_int(fake.opens, 2, "it is");
+	is_int(deliver_run(d, st.next_try_mono_ns - 1, 5), 0, "before its next try");
+	is_int(fake.opens, 1, "it is not opened again");
+	is_int(deliver_run(d, st.next_try_mono_ns, 5), 0, "at its next try");
+	is_int(fake.opens, 2, "it is opened again");
 	fake.open_rc = 0;
 	deliver_get_stats(d, &st);
-	is_int(deliver_run(d, st.next_try_mono_ns, 5), 1, "and its record has waited");
+	is_int(deliver_run(d, st.next_try_mono_ns, 5), 1, "the record that waited is delivered");
 	is_int(errors + infos, 2, "two lines in all");
 	end(s, d);
 }
@@ -455,7 +455,7 @@ static void test_refused(void)
 	end(s, d);
 }
 
-/* Refused together, settled in different rounds, for which trouble has other words. */
+/* Two records refused in one round and settled in different rounds: each keeps its own reason. */
 static void test_reasons(void)
 {
 	struct store *s = open_store();
@@ -512,7 +512,7 @@ static void test_all_refused(void)
 	end(s, d);
 }
 
-/* One refused record alone: nobody knows yet; the next one tells. */
+/* One refused record alone: the fault may be the sink's. The next record decides. */
 static void test_refused_alone(void)
 {
 	struct store *s = open_store();
@@ -573,9 +573,9 @@ static void test_large(void)
 		put(s, STORE_RECORD, big);
 	put(s, STORE_RECORD, "a");
 	is_int(deliver_run(d, S, 5), 1, "large records go alone");
-	is_int(deliver_run(d, S, 5), 1, "each");
-	is_int(deliver_run(d, S, 5), 1, "and");
-	is_int(deliver_run(d, S, 5), 1, "small ones behind them");
+	is_int(deliver_run(d, S, 5), 1, "the second");
+	is_int(deliver_run(d, S, 5), 1, "the third");
+	is_int(deliver_run(d, S, 5), 1, "then the small one");
 	end(s, d);
 }
 
@@ -590,14 +590,14 @@ static void test_restart(void)
 	       "without a store there is none");
 	d = make(s);
 	put_job(s, STORE_RECORD, 1, "a");
-	is_int(deliver_run(d, S, S), 1, "one");
+	is_int(deliver_run(d, S, S), 1, "one record");
 	put_job(s, STORE_RECORD, 2, "b");
 	deliver_destroy(d);
 	store_close(s);
 	s = store_rig_open(dir);
 	d = make(s);
 	is_int(deliver_run(d, S, S), 1, "after a restart: from the cursor on");
-	is_str(fake.got, "a;b;", "what was not settled");
+	is_str(fake.got, "a;b;", "nothing twice");
 	deliver_get_stats(d, &st);
 	is_u64(st.acked, 1, "counted");
 	end(s, d);
@@ -656,14 +656,14 @@ static void test_threads(void)
 	put_job(s, STORE_RECORD, 4, "{}");
 	ok(has_lines(path, 4), "what comes then, too");
 	ok(clock_mono_ns() - begin < 5 * S, "at once, not with the next look at the store");
-	ok(!deliveries_get_stats(all, "nosuch", &stats), "nobody counts for a sink that is not there");
+	ok(!deliveries_get_stats(all, "nosuch", &stats), "a sink that is not there has no counts");
 	for (i = 0; i < 1000 && deliveries_get_stats(all, "file", &stats) && stats.acked < 4; i++)
 		(void)usleep(10000); /* the thread tells when its round is over */
 	ok(stats.acked == 4 && stats.acked_wall_s && !stats.is_down, "what was delivered is counted");
 	begin = clock_mono_ns();
 	ok(deliveries_stop(all, 10 * S), "stop");
 	ok(clock_mono_ns() - begin < 5 * S, "without waiting for anything");
-	ok(deliveries_stop(NULL, 0), "of none");
+	ok(deliveries_stop(NULL, 0), "stop of NULL");
 	is_u64(cursor_of("file"), 4, "the cursor is kept");
 	is_int(store_reclaim(s, 0, &err), 0, "the other sink's records wait");
 	store_close(s);
@@ -671,7 +671,7 @@ static void test_threads(void)
 	s = store_rig_open(dir);
 	snprintf(settings.sinks, sizeof(settings.sinks), "file");
 	put_job(s, STORE_RECORD, 5, "{}");
-	is_int(deliveries_start(s, dir, &settings, &all, &err), 0, "again");
+	is_int(deliveries_start(s, dir, &settings, &all, &err), 0, "start again");
 	ok(has_lines(path, 5), "goes on at the cursor");
 	ok(deliveries_stop(all, 10 * S), "stop");
 	is_int(store_reclaim(s, 0, &err), 5, "a sink that is not configured holds nothing back");

@@ -31,17 +31,17 @@ static void test_limits(void)
 	is_int(feed_next(f, &data, &len), 0, "an empty ring has nothing");
 	is_int(feed_push(f, big, 2040), 0, "half of the ring fits");
 	is_int(feed_push(f, big, 2040), 0, "twice");
-	is_int(feed_push(f, big, 0), -ENOSPC, "and then nothing, not even nothing");
-	is_int(feed_next(f, &data, &len), 1, "seen");
-	is_int(feed_push(f, big, 8), -ENOSPC, "seeing gives nothing back");
+	is_int(feed_push(f, big, 0), -ENOSPC, "then nothing more, not even an empty entry");
+	is_int(feed_next(f, &data, &len), 1, "the first entry is read");
+	is_int(feed_push(f, big, 8), -ENOSPC, "reading frees nothing");
 	feed_rewind(f);
-	is_int(feed_next(f, &data, &len), 1, "seen again");
+	is_int(feed_next(f, &data, &len), 1, "read again after a rewind");
 	is_u64(len, 2040, "with its length");
 	ok((uintptr_t)data % 8 == 0, "aligned");
 	is_int(feed_next(f, &data, &len), 1, "and the one behind it");
 	feed_unget(f);
 	feed_release(f);
-	is_int(feed_push(f, big, 8), 0, "releasing does");
+	is_int(feed_push(f, big, 8), 0, "releasing frees room");
 	is_int(feed_next(f, &data, &len), 1, "what was put back is still there");
 	is_u64(len, 2040, "whole");
 	is_int(feed_next(f, &data, &len), 1, "before what came later");
@@ -176,13 +176,13 @@ static void test_keys(void)
 			break;
 	is_u64(key.job_id, FEED_KEYS + 1, "a million keys find room");
 	is_int(feed_push_key(f, &key), -ENOSPC, "and no more");
-	is_u64(feed_next_keys(f, seen, 3), 3, "some are seen");
+	is_u64(feed_next_keys(f, seen, 3), 3, "three are read");
 	is_u64(seen[2].job_id, 3, "in order");
-	is_int(feed_push_key(f, &key), -ENOSPC, "seeing gives nothing back");
+	is_int(feed_push_key(f, &key), -ENOSPC, "reading frees nothing");
 	feed_rewind_keys(f);
-	is_u64(feed_next_keys(f, seen, 2), 2, "seen again");
+	is_u64(feed_next_keys(f, seen, 2), 2, "read again after a rewind");
 	feed_release_keys(f);
-	is_int(feed_push_key(f, &key), 0, "releasing does");
+	is_int(feed_push_key(f, &key), 0, "releasing frees room");
 	expected = 3;
 	while ((n = feed_next_keys(f, seen, 100))) {
 		for (i = 0; i < n; i++)

@@ -34,18 +34,19 @@ int main(void)
 	ok(hook_time_quantile_ns(&t, 500) >= 500 && hook_time_quantile_ns(&t, 500) < 640,
 	   "the median of a thousand");
 	ok(hook_time_quantile_ns(&t, 990) >= 990 && hook_time_quantile_ns(&t, 990) <= 1000,
-	   "the last percent");
+	   "the 99 %% quantile of a thousand");
 	is_u64(t.max_ns, 1000, "the maximum is exact");
 	hook_time_add(&t, 4095);
 	hook_time_add(&t, 4096);
 	hook_time_add(&t, UINT64_C(1) << 40);
 	hook_time_cost(&t, &cost);
-	ok(cost.n == 1003 && cost.max_ns == UINT64_C(1) << 40, "for the recorder");
+	ok(cost.n == 1003 && cost.max_ns == UINT64_C(1) << 40,
+	   "hook_time_cost(): the number of calls and the longest");
 	is_u64(cost.sum_ns, 500500 + 4095 + 4096 + (UINT64_C(1) << 40), "the sum is exact");
 	is_u64(cost.upto[0], 1001, "the first bucket ends below 4,096 ns");
-	is_u64(cost.upto[1], 1002, "the second is higher");
-	is_u64(cost.upto[HOOK_COST_BUCKETS - 1], 1002, "the last does not have all");
+	is_u64(cost.upto[1], 1002, "the second has the call of 4,096 ns");
+	is_u64(cost.upto[HOOK_COST_BUCKETS - 1], 1002, "the last leaves out a call above its end");
 	hook_time_add(&t, UINT64_MAX);
-	is_u64(hook_time_quantile_ns(&t, 1000), UINT64_MAX, "a time without end");
+	is_u64(hook_time_quantile_ns(&t, 1000), UINT64_MAX, "the longest time that fits is the maximum");
 	return done_testing();
 }

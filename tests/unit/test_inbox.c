@@ -75,7 +75,7 @@ static unsigned int read_all(struct inbox_reader *r, uint64_t *ret_last)
 		memcpy(ret_last, e.data, sizeof(*ret_last));
 		n++;
 	}
-	is_int(rc, 0, "it ends");
+	is_int(rc, 0, "reading ends without an error");
 	return n;
 }
 
@@ -272,14 +272,14 @@ static void test_damaged(void)
 			lost = true;
 		else if (e.kind == INBOX_END)
 			memcpy(&last, e.data, sizeof(last));
-	ok(lost, "that entries are lost is told");
+	ok(lost, "the loss of entries is reported");
 	is_u64(last, 4, "and the next file is read");
 	is_u64(count_files("damaged-"), 1, "the damaged one is kept under another name");
 	inbox_reader_close(r);
 	inbox_writer_close(w);
 }
 
-/* With a limit of the file's size in the place of a full disk. */
+/* A limit on file size stands in for a full disk. */
 static void test_full(void)
 {
 	struct rlimit limit = { 16 + 16 + sizeof(struct job_site) + 100, RLIM_INFINITY };
@@ -352,7 +352,7 @@ static void test_refused(void)
 	struct errmsg err = { 0 };
 
 	is_int(inbox_writer_open("/proc/1/nothing", &site, &w, &err), -ENOENT, "a folder that cannot be made");
-	ok(strstr(err.text, "/proc/1"), "is named");
+	ok(strstr(err.text, "/proc/1"), "is named in the error");
 }
 
 int main(void)

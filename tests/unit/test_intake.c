@@ -19,7 +19,7 @@ static const struct job_site site = { .cluster = "c", .state_dir = "/state", .fl
 static struct job_facts facts;
 static struct hook_time hook_time;
 
-/* Slurm's half. */
+/* A stub for the half that needs Slurm. */
 void resizes_load(void)
 {
 }
@@ -82,7 +82,7 @@ static void test_all_is_written(void)
 			break;
 	is_u64(i, 1001, "1,000 ends are queued");
 	is_int(push(in, 7, FACT_IS_START), 0, "and a start");
-	ok(intake_stop(in), "it ends");
+	ok(intake_stop(in), "the thread ends");
 	look(&s);
 	is_u64(s.n[INBOX_SITE], 1, "the inbox has what is known of the site");
 	is_u64(s.n[INBOX_BEGIN], 1, "that the plugin was loaded");
@@ -119,11 +119,11 @@ static void test_no_folder(void)
 	(void)unlink(dir);
 	(void)mkdir(dir, 0700);
 	dir[strlen(dir)] = '/';
-	ok(intake_stop(in), "when it ends the folder can be made");
+	ok(intake_stop(in), "the thread ends when the folder can be made");
 	look(&s);
 	is_u64(s.n[INBOX_END], kept, "all that waited is written");
 	is_u64(s.n[INBOX_KEY], 1, "the key, too");
-	is_u64(s.lost, 1, "and that one is lost");
+	is_u64(s.lost, 1, "and that one was lost");
 	memcpy(dir, saved, sizeof(dir));
 }
 

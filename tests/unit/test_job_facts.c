@@ -54,7 +54,7 @@ int main(void)
 	f.text_len[FACT_NODES] = 65535;
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), -EINVAL,
 	       "a text longer than all");
-	ok(!r, "no record of any of them");
+	ok(!r, "none of them made a record");
 
 	fill("n1");
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "facts");
@@ -70,7 +70,7 @@ int main(void)
 	ok(!r->derived_exit_code && r->derived_exit_signal == 9, "the signal that ended a step");
 	is_int(record_key(r, of_record, sizeof(of_record)), 0, "the record has a key");
 	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), 0, "the facts, too");
-	is_str(of_facts, of_record, "the same");
+	is_str(of_facts, of_record, "the same key");
 	record_destroy(r);
 	f.het_job_id = 6;
 	f.het_job_offset = 1;
@@ -78,7 +78,7 @@ int main(void)
 	is_str(of_facts, "c/7,1700000000,0/1", "of a component of a het job");
 	f.text_len[FACT_NODES] = 65535;
 	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), -EINVAL,
-	       "what is no facts has none");
+	       "invalid facts have no key");
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	memset(&f, 0, sizeof(f));
@@ -96,9 +96,10 @@ int main(void)
 		job_facts_add_text(&f, (enum fact_text)i,
 				   longest + sizeof(longest) - 2 - bound(i));
 	is_u64(f.text_used, 0, "longer ones are not cut");
-	is_u64(f.left_out, (UINT32_C(1) << FACT_TEXT_N) - 1, "but left out, and it is said");
-	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "what is left");
-	ok(!r->nodes && !r->job_name, "does not know them");
+	is_u64(f.left_out, (UINT32_C(1) << FACT_TEXT_N) - 1, "but left out, and marked in left_out");
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0,
+	       "facts without those texts make a record");
+	ok(!r->nodes && !r->job_name, "in which they are unknown");
 	record_destroy(r);
 	job_facts_from_key(&key, &f);
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "facts of a key alone");

@@ -32,13 +32,13 @@ static void test_hook_wins(void)
 	row->nsteps = 2;
 	row->steps_known = true;
 	job_merge(facts, row);
-	is_str(facts->account, "told", "who it was is the hook's");
+	is_str(facts->account, "told", "the account is the hook's");
 	is_str(facts->qos, "normal", "what the hook did not have is the row's");
 	is_u64(facts->user_id, 7, "a number, too");
 	is_u64(facts->time_limit_min.value, 60, "and one that may be unknown");
-	is_str(facts->state, "FAILED", "how it ended is the row's");
-	is_u64(facts->end, 31, "when");
-	is_int(facts->exit_code, 3, "with which exit code");
+	is_str(facts->state, "FAILED", "the state is the row's");
+	is_u64(facts->end, 31, "and the end");
+	is_int(facts->exit_code, 3, "and the exit code");
 	is_int(facts->derived_exit_signal, 9, "and which signal ended a step");
 	ok(facts->steps_known && facts->nsteps == 2 && !row->nsteps, "the steps are taken over");
 	record_destroy(facts);
@@ -51,8 +51,8 @@ static void test_resized(void)
 	struct record *row = record("COMPLETED", 10, 20, 99);
 
 	job_merge(facts, row);
-	is_str(facts->state, "RESIZING", "of a part only the hook knows how it ended");
-	is_u64(facts->end, 30, "and when");
+	is_str(facts->state, "RESIZING", "a resized part keeps the hook's state");
+	is_u64(facts->end, 30, "and the hook's end");
 	record_destroy(facts);
 	record_destroy(row);
 }
@@ -63,8 +63,8 @@ static void test_open_row(void)
 	struct record *row = record("RUNNING", 10, 20, 0);
 
 	job_merge(facts, row);
-	is_str(facts->state, "COMPLETED", "a row without an end says nothing of it");
-	ok(!facts->steps_known, "nor of steps that were not asked for");
+	is_str(facts->state, "COMPLETED", "a row without an end keeps the hook's state");
+	ok(!facts->steps_known, "and the steps stay unknown");
 	record_destroy(facts);
 	record_destroy(row);
 }
@@ -85,10 +85,11 @@ static void test_other_run(void)
 	is_int(job_merge_run_of(&facts, row), RUN_SAME, "a start before the submit time is a resized job's");
 	row->start = 25;
 	row->end = 0;
-	is_int(job_merge_run_of(&facts, row), RUN_SAME, "an open row is of no other run");
+	is_int(job_merge_run_of(&facts, row), RUN_SAME, "an open row is of the same run");
 	row->end = 40;
 	facts.start = 0;
-	is_int(job_merge_run_of(&facts, row), RUN_SAME, "nor is any of a job that never ran, as the hook has it");
+	is_int(job_merge_run_of(&facts, row), RUN_SAME,
+	       "any row is of the same run if the job never ran by the hook");
 	record_destroy(row);
 }
 

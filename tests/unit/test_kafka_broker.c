@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From the store into a real broker: TLS, users, rights, limits, and a broker that stops, hangs and dies.
- * Whatever is wrong, one line says so, records wait, and go out when it is right again.
+ * Whatever is wrong is logged once; the records wait, and are delivered when it is right again.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -114,14 +114,14 @@ static bool settle(struct deliver *d, uint64_t n)
 	return done == n;
 }
 
-/* What is wrong is told once, without secrets, and nothing is settled meanwhile. */
+/* The fault is logged once, without secrets, and nothing is settled meanwhile. */
 static void is_told(struct deliver *d, const char *want, const char *what)
 {
 	int settled = run(d, 20 * S);
 
 	settled += run(d, 2 * S);
 	ok(settled == 0 && nerrors == 1 && strcasestr(errors, want) != NULL, "%s: %s", what, errors);
-	ok(!strstr(errors, "secret-"), "no secret is told");
+	ok(!strstr(errors, "secret-"), "no secret is logged");
 }
 
 /* --- what is there ------------------------------------------------------------------------ */
@@ -198,9 +198,9 @@ static void test_tls(void)
 	   "without trouble: %s", errors);
 	deliver_destroy(d);
 
-	is_int(probe(), 0, "asked with the same");
+	is_int(probe(), 0, "the probe of ceems check succeeds with the same");
 	conf_tls(BROKER_TLS, "localhost", "ca", "SCRAM-SHA-512", "alice", "secret-wrong");
-	is_int(probe(), -EACCES, "and with a wrong password");
+	is_int(probe(), -EACCES, "the probe with a wrong password");
 	ok(strstr(err.text, "uthentication") && !strstr(err.text, "secret"), "%s", err.text);
 	d = make(TOPIC);
 	put("c/2,1,0/0", 100);
@@ -210,13 +210,13 @@ static void test_tls(void)
 	deliver_destroy(d);
 
 	conf_tls(BROKER_TLS, "localhost", "otherca", "PLAIN", "alice", "secret-alice");
-	is_int(probe(), -EACCES, "or another CA");
+	is_int(probe(), -EACCES, "the probe with another CA");
 	ok(strstr(err.text, "certificate") != NULL, "%s", err.text);
 	d = make(TOPIC);
 	put("c/3,1,0/0", 100);
-	is_told(d, "certificate verify failed", "a certificate of somebody else's");
+	is_told(d, "certificate verify failed", "a certificate of another CA");
 	conf_tls(BROKER_EXPIRED, "localhost", "ca", "PLAIN", "alice", "secret-alice");
-	is_int(run(d, 3 * S), 0, "(corrected)");
+	is_int(run(d, 3 * S), 0, "an expired certificate in its place: nothing is delivered");
 	deliver_destroy(d);
 	d = make(TOPIC);
 	is_told(d, "certificate", "a certificate that has expired");
@@ -225,7 +225,7 @@ static void test_tls(void)
 	d = make(TOPIC);
 	is_told(d, "certificate", "a certificate of another host");
 	conf_tls(BROKER_TLS, "localhost", "ca", "PLAIN", "alice", "secret-alice");
-	ok(settle(d, 1), "and when all is right it goes out");
+	ok(settle(d, 1), "when all is right the record is delivered");
 	deliver_destroy(d);
 	is_u64(consume(TOPIC, 1), 3, "once each");
 }
@@ -258,8 +258,8 @@ static void test_rights(void)
 	d = make("missing");
 	put("c/2,1,0/0", 100);
 	is_told(d, "topic", "a topic that is not there");
-	ok(broker_add_topic(&broker, "missing", 1, NULL, NULL), "it is made");
-	ok(settle(d, 1), "and used");
+	ok(broker_add_topic(&broker, "missing", 1, NULL, NULL), "the topic is created");
+	ok(settle(d, 1), "and the record is delivered");
 	deliver_destroy(d);
 
 	/* the broker's limit is lower than the client's; it is one of compressed bytes */
@@ -274,7 +274,7 @@ static void test_rights(void)
 	ok(seen[0].job == 1 && seen[1].job == 3, "in order");
 	is_int(store_view_open(store_dir, /* writable= */ false, &v, &err), 0, "the store");
 	is_int(store_view_records(v, &(struct store_pick){ .refused = "kafka" }, keep_refused, NULL, &err), 0,
-	       "what was refused");
+	       "the refused record");
 	ok(!strncmp(refused, "c/2,1,0/0;", 10) && strcasestr(refused, "too large"),
 	   "is kept, with the reason: %s", refused);
 	store_view_close(v);
@@ -350,7 +350,7 @@ static void test_bad_days(void)
 			step = 4;
 		}
 	}
-	is_int(step, 4, "all of it happened on the way");
+	is_int(step, 4, "each of these faults happened on the way");
 	is_u64(acked, JOBS * REVISIONS, "all are acknowledged");
 	deliver_destroy(d);
 	check_order("corrected", 3, first);
