@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fake_gpus.h - a node of GPUs that a stand-in library plays, and a source that reads it. A test
- * writes the lines of the file (tests/fake/fake_gpu.h) and reads until they have been seen, as the
- * source asks a helper of its own.
+ * fake_gpus.h - GPUs of a stand-in library, and a source that reads them. A test writes the lines of
+ * its file (tests/fake/fake_gpu.h) and reads until they have been seen: the source reads through a
+ * helper process.
  */
 #ifndef CEEMS_FAKE_GPUS_H
 #define CEEMS_FAKE_GPUS_H

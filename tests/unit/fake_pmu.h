@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fake_pmu.h - a machine with hardware counters, played: four CPUs, cgroups named "/step_N", counts
+ * fake_pmu.h - a fake machine with hardware counters: four CPUs, cgroups named "/step_N", counts
  * that the test sets, and the ways in which a real one fails.
  */
 #ifndef CEEMS_FAKE_PMU_H

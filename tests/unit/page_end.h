@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * page_end.h - what is read beyond its end, by a copy of more than there is, kills the test.
+ * page_end.h - data at the end of a page: a read beyond its end kills the test.
  */
 #ifndef CEEMS_PAGE_END_H
 #define CEEMS_PAGE_END_H

@@ -114,7 +114,7 @@ static inline struct seen look(const struct step *s)
 	return seen;
 }
 
-/* Of sockets that closed alone. */
+/* Of closed sockets only. */
 static inline struct probes_tcp_row row_of(const struct step *s)
 {
 	struct probes_tcp_row row = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bperf against the running kernel, with software events: the same way through the programs as
- * hardware's, and on every machine. Page faults are the measure, because they are counted one by one
- * where they happen; the truth is the kernel's own counter of the same event, opened on the stopped
- * child and inherited by all that it starts.
+ * bperf on the running kernel, with software events: they take the same path through the BPF programs
+ * as hardware events, and every machine has them. The tests compare page faults, which are counted one
+ * by one where they happen. The expected value is the kernel's own counter of the same event, opened on
+ * the stopped child and inherited by all that it starts.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -462,19 +462,20 @@ static void test_refused(void)
 	ok(bperf_open(s.probes, s.slot, &none, cpus, ncpus, &b, &err) < 0,
 	   "an event that is not there");
 	diag("%s", err.text);
-	ok(counters_are_gone(s.probes), "none of them left a counter behind");
-	is_u64(bpfrig_link_id(LINK_HW_SWITCH), 0, "nor attached anything");
+	ok(counters_are_gone(s.probes), "no failed open left a counter behind");
+	is_u64(bpfrig_link_id(LINK_HW_SWITCH), 0, "nor attached the program");
 
 	add_event(&none, "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 0);
 	add_event(&none, "no-such-name", 0, 0, 0);
 	none.event[2].reason = REASON_NO_EVENT;
-	if (ok(step_open_on(&s, &none, cpus, ncpus) == 0, "what is there is counted")) {
-		ok(bperf_error(s.bperf, 0) < 0, "what is not says why");
-		is_int(bperf_error(s.bperf, 1), 0, "the one that is");
-		is_int(bperf_error(s.bperf, 2), -ENOENT, "one that was unknown before");
-		is_int(bperf_error(s.bperf, 3), -ERANGE, "one that nobody asked for");
+	if (ok(step_open_on(&s, &none, cpus, ncpus) == 0,
+	       "two events that do not exist: the third is counted")) {
+		ok(bperf_error(s.bperf, 0) < 0, "the one that the kernel refuses has an error");
+		is_int(bperf_error(s.bperf, 1), 0, "the one that exists has none");
+		is_int(bperf_error(s.bperf, 2), -ENOENT, "one that hwevents did not know: -ENOENT");
+		is_int(bperf_error(s.bperf, 3), -ERANGE, "an index past the last event: -ERANGE");
 		ok(bperf_read(s.bperf, v) == 0 && !v[0].enabled_ns && !v[2].enabled_ns,
-		   "and has no value");
+		   "events that are not counted have no value");
 	}
 	step_end(&s);
 }
@@ -565,21 +566,23 @@ static void test_ring(void)
 
 	for (i = 0; outcome == BLURRED && i < TRIES; i++)
 		outcome = run_ring();
-	is_exact(outcome, "two steps and a stranger take turns: page faults of both, to the last");
+	is_exact(outcome,
+		 "two counted steps and one uncounted take turns: the page faults of both are exact");
 	if (outcome != EXACT)
 		return;
 	ok(a[FAULTS].count >= 2000 * ring_pages[A] && b[FAULTS].count >= 2000 * ring_pages[B],
-	   "as many as there were pages");
+	   "at least as many as pages touched");
 	ok(a[SWITCHES].count >= 1000, "switches: %llu, at least every other round",
 	   (unsigned long long)a[SWITCHES].count);
-	ok(a[CLOCK].count > 0 && b[CLOCK].count > a[CLOCK].count, "who does more has more time");
+	ok(a[CLOCK].count > 0 && b[CLOCK].count > a[CLOCK].count,
+	   "the step with more work has more CPU time");
 	/* one CPU: what two ran cannot be more than there was; a hundredth for clocks being set */
 	ok(a[CLOCK].count + b[CLOCK].count <= ring_wall_ns + ring_wall_ns / 100,
-	   "and together no more than the CPU has");
+	   "both together have no more than the elapsed time");
 	for (i = 0; i < 4; i++)
 		if (a[i].enabled_ns != a[i].running_ns || !a[i].enabled_ns)
 			break;
-	is_int(i, 4, "software events are always on");
+	is_int(i, 4, "software events are counted all the time");
 }
 
 static enum outcome run_once(const char *name, void (*work)(void *), void *arg)
@@ -804,7 +807,7 @@ static void test_slot_used_again(void)
 	while (n--)
 		probes_release(next.probes, spare[n]);
 	if (next.slot == slot) {
-		is_int(step_open_on(&next, &e, cpus, ncpus), 0, "it has the same slot");
+		is_int(step_open_on(&next, &e, cpus, ncpus), 0, "it opens on the same slot");
 		ok(busy_go(b) && busy_go(b), "the old task runs on");
 		is_u64(step_faults(&next), 0, "and is not charged to it");
 	} else {
@@ -812,7 +815,7 @@ static void test_slot_used_again(void)
 	}
 	ok(busy_end(b, pid), "the old task ends");
 	if (next.bperf)
-		is_u64(step_faults(&next), 0, "which changes nothing");
+		is_u64(step_faults(&next), 0, "which still adds nothing to the next step");
 	step_end(&next);
 	step_end(&first);
 }
@@ -835,7 +838,7 @@ static void test_other_events(void)
 	is_int(bperf_open(t.probes, t.slot, &e, cpus, ncpus, &b, &err), -EBUSY, "fewer");
 	ok(step_faults(&s) == 0 && !counters_are_gone(s.probes), "the first step keeps its own");
 	step_end(&s);
-	is_int(step_open_on(&t, &other, cpus, ncpus), 0, "when it has ended, others can be had");
+	is_int(step_open_on(&t, &other, cpus, ncpus), 0, "when it has ended, other events can be opened");
 	step_end(&t);
 }
 
@@ -896,7 +899,7 @@ static void test_yield(void)
 	ok(before >= 10, "what was counted stays");
 	ok(busy_go(b) && step_faults(&s) == before, "nothing is counted any more");
 	is_int(step_open_on(&t, &e, cpus, ncpus), 0, "the next step takes counters again");
-	ok(busy_until(b, &s, before + 10), "and the first has its share in that");
+	ok(busy_until(b, &s, before + 10), "and the first step is counted again");
 	ok(busy_end(b, pid), "it ends");
 	step_end(&t);
 	step_end(&s);
@@ -940,8 +943,8 @@ static void test_many_at_once(struct probes *p)
 			diag("step %d: %d", i, WEXITSTATUS(status));
 	}
 	is_int(good, STEPS, "40 stepds, two steps each, starting and ending at once: all exact");
-	ok(counters_are_gone(p), "the last one took the counters out");
-	ok(bpfrig_link_goes(bpfrig_link_id(LINK_HW_SWITCH)), "and the program");
+	ok(counters_are_gone(p), "the last one removed the counters");
+	ok(bpfrig_link_goes(bpfrig_link_id(LINK_HW_SWITCH)), "and detached the program");
 }
 
 /* A stepd that holds counters until it is killed; RET gets its pid. */
@@ -1003,9 +1006,9 @@ static void test_killed(struct probes *p)
 		(void)close(lock);
 	}
 	step_end(&s);
-	ok(counters_are_gone(p), "it is the last one alive, and takes them out");
+	ok(counters_are_gone(p), "the last one alive removes the counters at its end");
 
-	if (!ok(holder_start("holder", &holder, &folder), "one that is alone"))
+	if (!ok(holder_start("holder", &holder, &folder), "a stepd that is the only one"))
 		return;
 	link = bpfrig_link_id(LINK_HW_SWITCH);
 	ok(bpfrig_link_lives(link) && !counters_are_gone(p), "has program and counters");
@@ -1019,7 +1022,7 @@ static void test_killed(struct probes *p)
 		bperf_reap(p);
 		(void)close(lock);
 	}
-	ok(counters_are_gone(p), "and its counters by whoever looks after the dead");
+	ok(counters_are_gone(p), "and bperf_reap() removes its counters");
 }
 
 static void find_cpus(void)
@@ -1047,25 +1050,24 @@ static void run_tests(void)
 		software(&e);
 		diag("%s", probes_why_text(probes_why(p, PROBES_HW)));
 		is_int(bperf_open(p, 1, &e, cpus, ncpus, &b, NULL), -EOPNOTSUPP,
-		       "this kernel cannot do it, and says so");
+		       "bperf_open() says that this kernel cannot count");
 		probes_close(p);
 		return;
 	}
 	test_refused();
 	test_no_pmu();
 	test_ring();
-	test_exact("4,000 threads: none is missed (a peer follows those only that come later)",
+	test_exact("4,000 threads: the count is exact",
 		   work_threads, 4000);
 	test_three_ways();
-	test_exact("600 children, some become another program: each counts once (a peer counts "
-		   "them in their parent's counter and in their own)",
+	test_exact("600 children, some of which exec: each counts once",
 		   work_forks, 600);
-	try(run_living, "20 readings while it runs and one at its end, each to the last fault");
+	try(run_living, "20 readings of a running task and one after it: each exact");
 	try(run_with_owner, "what slurmstepd does in the step's cgroup is not the step's");
 	test_slot_used_again();
 	test_other_events();
 	if (ncpus > 1)
-		try(run_more_cpus, "another step comes with more CPUs and goes, counting goes on");
+		try(run_more_cpus, "a step with more CPUs opens and ends: the first stays exact");
 	else
 		skip(1, "one CPU");
 	test_yield();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters by cgroup and CPU: on a played machine, what goes wrong with a real one; then the
+ * Counters by cgroup and CPU: on a fake PMU, the failures that a real one has; then the
  * kernel's own interface with software events, on a cgroup of the machine that runs the test.
  */
 #include "src/libmeter/activity/cgcounters.h"
@@ -73,7 +73,7 @@ static void test_create(void)
 		ok(!strncmp(err.text, t[i].text, strlen(t[i].text)), "its reason");
 		for (e = 0; c && e < EVENT_N; e++)
 			same &= cgcounters_has(c, (enum event)e) == t[i].has[e];
-		ok(same && !f.nopen, "what there is; nothing stays open");
+		ok(same && !f.nopen, "it has the events that opened; nothing stays open");
 		cgcounters_destroy(c);
 	}
 	cgcounters_close(NULL);
@@ -89,7 +89,7 @@ static void test_open_fails(void)
 		int rc;
 	} t[] = {
 		{ "no cgroup", "", "", 0, 100, 0, -ENOENT },
-		{ "it is gone", "/step_6", "", 0, 100, 0, -ENOENT },
+		{ "the cgroup is gone", "/step_6", "", 0, 100, 0, -ENOENT },
 		{ "all its CPUs are offline", "/step_1", "", 15, 100, 0, -ENODEV },
 		{ "no room at all", "/step_1", "", 0, 0, 0, -EMFILE },
 		{ "one short", "/step_1", "", 0, 12, 0, -EMFILE },
@@ -97,7 +97,8 @@ static void test_open_fails(void)
 		{ "just enough", "/step_1", "", 0, 13, 0, 0 },
 		{ "by v1", "", "/step_1", 0, 13, 0, 0 },
 		{ "one CPU is offline", "/step_1", "", 4, 13, 0, 0 },
-		{ "everything", NULL, NULL, 0, 12, 0, 0 },
+		{ "all processes, no cgroup: one descriptor for each event and CPU",
+		  NULL, NULL, 0, 12, 0, 0 },
 	};
 	size_t i;
 	uint32_t cpu;
@@ -112,7 +113,7 @@ static void test_open_fails(void)
 			f.is_offline[cpu] = t[i].offline & 1u << cpu;
 		is_int(cgcounters_open(c, t[i].v2, t[i].v1, all_cpus, FAKE_CPUS, &set), t[i].rc,
 		       t[i].name);
-		ok(!!set == (t[i].rc == 0) && (set || !f.nopen), "whole or not there");
+		ok(!!set == (t[i].rc == 0) && (set || !f.nopen), "a complete set or none");
 		cgcounters_close(set);
 		is_int(f.nopen, 0, "nothing stays open");
 		/* what was given back can be had again */
@@ -120,7 +121,7 @@ static void test_open_fails(void)
 		memset(f.is_offline, 0, sizeof(f.is_offline));
 		ok(t[i].max_fds < 12 ||
 			   cgcounters_open(c, NULL, NULL, all_cpus, FAKE_CPUS, &set) == 0,
-		   "room is given back");
+		   "the descriptors of this set can be used again");
 		if (t[i].max_fds >= 12)
 			cgcounters_close(set);
 		cgcounters_destroy(c);
@@ -139,10 +140,11 @@ static void test_scaling(void)
 		{ "counted all the time", 100, 100, { 1000, 500, 7 }, { 1000, 500, 7 } },
 		{ "half the time", 100, 50, { 1000, 500, 7 }, { 2000, 1000, 14 } },
 		{ "others had the counters all the time", 100, 0, { 0 }, { 0 } },
-		{ "that time does not come again", 100, 50, { 600, 300, 3 }, { 1200, 600, 6 } },
+		{ "half the time: the lost interval is not added",
+		  100, 50, { 600, 300, 3 }, { 1200, 600, 6 } },
 		{ "counters went back", 100, 100, { (uint64_t)-900, 0, 0 }, { 0 } },
 		{ "too large", 1ull << 40, 1, { 1ull << 40, 0, 0 }, { UINT64_MAX, 0, 0 } },
-		{ "and on", 10, 10, { 5, 5, 5 }, { 5, 5, 5 } },
+		{ "the next interval counts from there", 10, 10, { 5, 5, 5 }, { 5, 5, 5 } },
 	};
 	struct fake_pmu f = { 0 };
 	struct cgcounters *c = create(&f, 100);
@@ -174,7 +176,7 @@ static void test_sets(void)
 	const bool busy[FAKE_CPUS] = { true, false, true, true };
 	const struct cgcounters_cpu *cpu;
 
-	is_int(cgcounters_open(c, NULL, NULL, all_cpus, FAKE_CPUS, &all), 0, "everything");
+	is_int(cgcounters_open(c, NULL, NULL, all_cpus, FAKE_CPUS, &all), 0, "all processes");
 	is_int(cgcounters_open(c, "/step_1", "", all_cpus, 2, &one), 0, "a step of two CPUs");
 	is_u64(cgcounters_ncpus(one), 2, "its CPUs");
 	fake_pmu_run(&f, 1, 0, 10, 10, some);
@@ -192,7 +194,7 @@ static void test_sets(void)
 	f.is_gone[1] = true;
 	fake_pmu_run(&f, 1, 1, 10, 10, some);
 	cpu = cgcounters_read(one, NULL);
-	ok(is_events(&cpu[1], 1000, 0, 7), "the last counts, when the cgroup is gone");
+	ok(is_events(&cpu[1], 1000, 0, 7), "the last counts of a cgroup that is gone");
 	cgcounters_close(one);
 	cgcounters_close(all);
 	is_int(f.nopen, 0, "nothing stays open");
@@ -213,14 +215,14 @@ static void test_offline(void)
 	ok(is_events(&cpu[0], 1000, 500, 7) && is_events(&cpu[1], 0, 0, 0) && cpu[1].is_lost,
 	   "a CPU goes offline, the others count");
 	cpu = cgcounters_read(set, NULL);
-	ok(cpu[1].is_lost && !cpu[0].is_lost, "it stays away");
+	ok(cpu[1].is_lost && !cpu[0].is_lost, "it stays lost while it is offline");
 	f.is_offline[1] = false;
 	fake_pmu_run(&f, 1, 1, 10, 10, some);
 	cpu = cgcounters_read(set, NULL);
-	ok(is_events(&cpu[1], 0, 0, 0) && cpu[1].is_lost, "back: its counts begin again");
+	ok(is_events(&cpu[1], 0, 0, 0) && cpu[1].is_lost, "back online: still lost in this reading");
 	fake_pmu_run(&f, 1, 1, 10, 10, some);
 	cpu = cgcounters_read(set, NULL);
-	ok(is_events(&cpu[1], 1000, 500, 7) && !cpu[1].is_lost, "and it counts");
+	ok(is_events(&cpu[1], 1000, 500, 7) && !cpu[1].is_lost, "then it counts");
 	f.is_torn[2] = true;
 	cpu = cgcounters_read(set, NULL);
 	ok(cpu[2].is_lost, "off and on between two readings: the group is torn");
@@ -311,12 +313,13 @@ static void check_kernel(const struct folders *f, struct cgcounters *c)
 		;
 	cpu = cgcounters_read(set, NULL);
 	is_u64(sum_of(cpu, (size_t)n, EVENT_CYCLES), 0, "and not what others do");
-	ok(!is_any_lost(cpu, (size_t)n), "which is not taken for having had no counters");
+	ok(!is_any_lost(cpu, (size_t)n), "and no CPU is marked as lost");
 	work(f);
 	rmdir(f->task[HIER_V2]);
 	rmdir(f->step[HIER_V2]);
 	cpu = cgcounters_read(set, NULL);
-	ok(sum_of(cpu, (size_t)n, EVENT_INSTRUCTIONS) >= PAGES, "also when the folder is gone");
+	ok(sum_of(cpu, (size_t)n, EVENT_INSTRUCTIONS) >= PAGES,
+	   "it counts to the end of a cgroup that was removed");
 	mkdir(f->step[HIER_V2], 0755);
 	mkdir(f->task[HIER_V2], 0755);
 	cgcounters_close(set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CPU time of cgroups, on the cgroups of the machine that runs the test: a child burns
- * CPU in a folder of its own and says how much it was.
+ * CPU time of cgroups and of the node. On the cgroups of the machine that runs the test, a child
+ * burns a known CPU time in a cgroup of its own.
  */
 #define _GNU_SOURCE /* unshare */
 #include "src/libmeter/activity/cputime.h"
@@ -142,15 +142,15 @@ static void test_expected_mounts(void)
 	   "mount points without the path: '%s', '%s'", points.v2, points.freezer);
 	cgmount_expect(&wrong);
 	(void)cgmount_find(NULL, "/", buf, sizeof(buf));
-	is_str(buf, v2, "expected where nothing is: looked up");
+	is_str(buf, v2, "wrong expectation, v2: the real mount is found");
 	buf[0] = '\0';
 	(void)cgmount_find("freezer", "/", buf, sizeof(buf));
-	is_str(buf, freezer, "expected where something else is: looked up");
+	is_str(buf, freezer, "wrong expectation, freezer: the real mount is found");
 	cgmount_expect(&points);
 	buf[0] = '\0';
 	(void)cgmount_find(NULL, "/", buf, sizeof(buf));
-	is_str(buf, v2, "expected where it is: found");
-	is_int(cgmount_find(NULL, "/../x", buf, sizeof(buf)), -ENOENT, "but nothing above");
+	is_str(buf, v2, "right expectation: found");
+	is_int(cgmount_find(NULL, "/../x", buf, sizeof(buf)), -ENOENT, "but no path above the mount");
 	memset(&points, 0, sizeof(points));
 	cgmount_expect(&points);
 }
@@ -253,7 +253,7 @@ static void test_changing_mounts(void)
 	}
 	in_child(changing_mounts, "mounts that come and go");
 	in_child(changing_short_table, "in a table of less than 1 KiB, too");
-	ok(v2_point(again, sizeof(again)) && !strcmp(at, again), "of this process, as before");
+	ok(v2_point(again, sizeof(again)) && !strcmp(at, again), "the mount of this process is as before");
 }
 
 static void test_step_paths(void)
@@ -363,7 +363,7 @@ static void test_node(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		is_int(node_of(bad[i], &busy_ns, &cpus), -(i == 7 ? ERANGE : EINVAL),
-		       "node: no such file is /proc/stat");
+		       "node: refuses what is not a /proc/stat");
 	ok(busy_ns == 5 && cpus == 6, "nothing written then");
 	is_int(cputime_node(-1, &busy_ns, &cpus), -EBADF, "node: no file");
 	is_int(node_of("cpu  1000 200 30 999999 888888 4 5 777777 666666 555555\n"
@@ -523,7 +523,7 @@ static void test_step(int hier)
 	ok(second >= first, "never less");
 	b = burner_start(&f, 120 * MS, 0);
 	is_int(cputime_read(c, &third), 0, "read with another task");
-	is_about(third - first, 120 * MS, "the other comes on top");
+	is_about(third - first, 120 * MS, "the time of the other task is added");
 	burner_end(&b);
 	folders_remove(&f);
 	third = 1;
@@ -593,7 +593,7 @@ static void test_tree(void)
 	is_u64(second, first, "what it used is kept");
 	burn(100 * MS);
 	is_int(cputime_read(c, &third), 0, "read");
-	ok(third < second + 50 * MS, "the one above does not count");
+	ok(third < second + 50 * MS, "the process itself does not count");
 	burner_end(&other);
 	cputime_close(c);
 	is_int(cputime_open_tree(other.pid, &c, &err), -ESRCH,

@@ -74,7 +74,7 @@ static void test_absent(void)
 
 	machine_init(&m, &source_cray, "cray-ex");
 	machine_shell("rm '%s/" PM "freshness'", m.root);
-	is_int(machine_open(&m), -ENOENT, "no freshness: an old value could not be told");
+	is_int(machine_open(&m), -ENOENT, "no freshness file: an old value would look new");
 	ok(!m.source && strstr(m.err.text, "freshness"), "said which file");
 	machine_fini(&m);
 }
@@ -94,7 +94,7 @@ static void test_bad_values(void)
 		{ "a stamp that is cut off", "12044825111 J 78102139\n" },
 		{ "a stamp of three centuries", "12044825111 J 9223372036854775 us\n" },
 		{ "a stamp that is no number", "12044825111 J x us\n" },
-		{ "words behind", "12044825111 J 7810213955886 us 1\n" },
+		{ "text after the unit", "12044825111 J 7810213955886 us 1\n" },
 		{ "garbage", "\x01\xff" },
 		{ "a jump of a megajoule", "12045825101 J 7810213955886 us\n" },
 	};
@@ -141,7 +141,7 @@ static void test_restart_of_controller(void)
 	put_freshness(&m, 1);
 	(void)machine_read(&m, NSEC_PER_SEC);
 	ok(machine_uj(&m, DOMAIN_OTHER, 0) == 0 && m.r.rejected == 0,
-	   "another startup: a new base, whatever the counter says");
+	   "the controller restarted: a new base, whatever the counter says");
 	scan(&m, 2, 103);
 	(void)machine_read(&m, NSEC_PER_SEC);
 	is_u64(machine_uj(&m, DOMAIN_OTHER, 0), 3000000, "goes on from there");
@@ -173,7 +173,7 @@ static void test_stale(void)
 	(void)machine_read(&m, NSEC_PER_SEC);
 	ok(machine_uj(&m, DOMAIN_OTHER, 0) == 0 && m.r.late == 0 && m.r.rejected == 0,
 	   "no new scan: nothing new");
-	is_u64(machine_part(&m, DOMAIN_OTHER, 0)->until_ns, until, "up to the last scan");
+	is_u64(machine_part(&m, DOMAIN_OTHER, 0)->until_ns, until, "the reading ends at the last scan");
 	(void)machine_read(&m, NSEC_PER_SEC + 1);
 	ok(m.r.late == 1 && machine_uj(&m, DOMAIN_OTHER, 0) == 0,
 	   "no new scan for two seconds: late");
@@ -230,7 +230,7 @@ static void test_good(void)
 	is_u64(machine_uj(&m, DOMAIN_GPU, 2), 2000000, "an accelerator");
 	is_u64(machine_uj(&m, DOMAIN_GPU, 3), 0, "another");
 	ok(node->until_ns >= before && node->until_ns <= clock_mono_ns(),
-	   "the stamp is of our time");
+	   "the time is on the clock of this host");
 	machine_fini(&m);
 }
 
@@ -261,7 +261,7 @@ static void test_modules(void)
 		      m.root);
 	is_int(machine_open(&m), 0, "more GPUs than accelerators");
 	(void)machine_read(&m, 0);
-	ok(!reading_has(&m.r, DOMAIN_GPU), "they are left to who can tell them apart");
+	ok(!reading_has(&m.r, DOMAIN_GPU), "the GPUs are left to a source that tells them apart");
 	source_cray.describe(m.source, buf, sizeof(buf));
 	ok(strstr(buf, "4 accelerators have several GPUs each") != NULL, "said so");
 	machine_fini(&m);

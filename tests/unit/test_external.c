@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file of a site's own meter: what is in it, who may write it, what ceems-external tells of it,
- * and what the source makes of that.
+ * ExternalSource, the file of a site's own meter: its syntax, who may write it, what ceems-external
+ * answers, and the energy that the source reports.
  */
 #include <errno.h>
 
@@ -289,7 +289,7 @@ static void test_declares(void)
 	talk_open(&t, "cpu1 power_watts 100 1700000000\nnode energy_joules 12345.678", 1000);
 	ok(strstr(t.said, "meter cpu1 cpu 1 power 2500\n") &&
 		   strstr(t.said, "meter node other 0 energy 25000 node\n"),
-	   "the meters");
+	   "the meters are declared");
 	snprintf(about, sizeof(about), "about %s: cpu1 power, node energy\n", meter_path(&t.m));
 	ok(strstr(t.said, about) != NULL, "and what is in the file");
 	meter(&t.m, "gpu0 power_watts 1 1700000000\nnode energy_joules 1", 0);
@@ -311,15 +311,15 @@ static void test_tells(void)
 	is_u64(value, 12345678000, "in microjoules");
 	ok(first < clock_mono_ns() - 500 * NSEC_PER_MSEC + NSEC_PER_MSEC &&
 		   first > now - 502 * NSEC_PER_MSEC,
-	   "of the meter's time");
+	   "at the meter's time");
 	ok(ask(&t) && (again = said_reading(&t, "node", &value)) == first,
-	   "the same value is of the same time");
+	   "the same value has the same time");
 	meter(&t.m, "node energy_joules 12346.000001", -500);
 	ok(ask(&t) && (again = said_reading(&t, "node", &value)) > first && value == 12346000001,
 	   "a new one, of a clock that is a little ahead");
-	ok(again <= clock_mono_ns(), "is of now");
+	ok(again <= clock_mono_ns(), "its time is not in the future");
 	meter(&t.m, "node energy_joules 1", -10000);
-	answer_has(&t, "error node its time is ", "a time to come");
+	answer_has(&t, "error node its time is ", "a time in the future");
 	ok(!said_reading(&t, "node", &value), "is no value");
 	meter(&t.m, "node energy_joules 1", 130000);
 	answer_has(&t, "late node\n", "older than two minutes: late");
@@ -442,7 +442,7 @@ static void test_energy(void)
 	node = machine_part(&m, DOMAIN_OTHER, 0);
 	ok(node && node->energy_uj == 0 && node->is_whole_node && node->is_new_base &&
 		   node->quality == QUALITY_COUNTER,
-	   "a base, and all that the node uses");
+	   "a new base, of the whole node");
 	source_external.describe(m.source, buf, sizeof(buf));
 	ok(strstr(buf, "/meter: node energy") != NULL, "description");
 	meter(&m, "node energy_joules 107.000001", 4000);
@@ -488,7 +488,7 @@ static void test_late(void)
 	meter(&m, "node energy_joules 103", 0);
 	ok(reaches(&m, DOMAIN_OTHER, &sum, (struct sum){ .energy_uj = 1 }) && sum.energy_uj == 3000000 &&
 		   !sum.late,
-	   "until another one is there");
+	   "not late after another file takes its place");
 	meter_fini(&m);
 }
 

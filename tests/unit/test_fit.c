@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the fit finds what events are worth: sockets that are known to use so much per event,
- * read with noise, with loads that tell the events apart and loads that do not, and garbage.
+ * Whether the fit finds the energy per event of simulated sockets, where it is known: with noise, with
+ * loads that differ in their mix of events and loads that do not, and with garbage.
  */
 #include "src/libnode/fit.h"
 
@@ -129,11 +129,11 @@ static void test_weight(void)
 	struct fit f;
 
 	fit_init(&f);
-	is_u64(fit_weight(&f, none), 0, "nothing weighs nothing");
-	ok(fit_weight(&f, one) > 0, "one event weighs something");
+	is_u64(fit_weight(&f, none), 0, "no events: weight 0");
+	ok(fit_weight(&f, one) > 0, "one event: a weight above 0");
 	ok(fit_weight(&f, all) <= UINT64_C(1) << 60, "a weight leaves room for sums");
 	f.theta[EVENT_LLC_MISSES] = 0;
-	is_u64(fit_weight(&f, one), 1, "also where events of the kind are worth nothing");
+	is_u64(fit_weight(&f, one), 1, "at least 1 where events of the kind cost nothing");
 }
 
 /* Shipped ratios: two steps of equal kind share by cycles, as by CPU time. */
@@ -211,7 +211,7 @@ static void test_unexplained(void)
 		(void)fit_add(&f, joules_of(&t, events), NSEC_PER_SEC, events);
 	}
 	if (!ok(f.theta[EVENT_LLC_MISSES] < 3 * f.theta[EVENT_CYCLES],
-		"it is not put on the few misses that come with it"))
+		"energy that no event explains is not put on the cache misses"))
 		diag("theta %g %g %g", f.theta[0], f.theta[1], f.theta[2]);
 }
 
@@ -264,7 +264,7 @@ static void test_garbage(void)
 			      NSEC_PER_SEC, events);
 		sane &= is_sane(&f);
 	}
-	ok(sane, "never negative, never without a number");
+	ok(sane, "no coefficient is ever negative or not finite");
 	is_near(&f, &truth, 5, "every 20th reading is nonsense");
 	for (i = 0; i < 200000; i++) {
 		const uint64_t events[EVENT_N] = { scratch_random(&seed) >> seed % 64,
@@ -275,9 +275,9 @@ static void test_garbage(void)
 			      scratch_random(&seed) >> seed % 47, events);
 		sane &= is_sane(&f);
 	}
-	ok(sane, "nor after nothing but nonsense");
+	ok(sane, "nor after 200,000 random readings");
 	run_mixed(&f, &truth, 7200);
-	is_near(&f, &truth, 5, "two hours later it is well again");
+	is_near(&f, &truth, 5, "two hours of good readings later");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What counting costs per call, in instructions. Only where those are time: in a guest whose emulator
- * executes one per nanosecond (tests/bpf/io.t), which repeats to the instruction, however slow the machine.
+ * What counting costs per call, in instructions. Runs only in a guest whose emulator executes one
+ * instruction per nanosecond (tests/bpf/io.t): there time is a count of instructions, and repeats exactly.
  * The limits are ratios to an fexit program that does nothing.
  */
 #define _GNU_SOURCE
@@ -123,9 +123,9 @@ static void run_tests(struct probes *p)
 	printf("# COST nothing attached: pread %.1f, getppid %.1f\n", nothing.pread,
 	       nothing.getppid);
 	ok(probes_hold(p, PROBES_TASKS, NULL) == 0 && probes_hold(p, PROBES_TCP, NULL) == 0,
-	   "what is on for all steps");
+	   "tasks and tcp are attached, for all steps");
 	c = since(&nothing, "tasks, tcp");
-	ok(is_nothing(c.pread) && is_nothing(c.getppid), "costs no call anything");
+	ok(is_nothing(c.pread) && is_nothing(c.getppid), "neither call costs more");
 
 	link = attach_empty();
 	if (link < 0) {
@@ -146,12 +146,12 @@ static void run_tests(struct probes *p)
 	(void)snprintf(root.path, sizeof(root.path), "%s", bpfrig_root(true));
 	if (!ok(folder_make_own(&step, root.path, "step") && folder_join(&step, getpid()), "a step"))
 		return;
-	/* registered by another: who does it himself is left out */
+	/* registered by another process: fsio does not count the one that registers */
 	if (fork() == 0)
 		_exit(probes_register(p, step.id, 0, 1u << PROBES_IO, &slot) < 0);
 	(void)wait(NULL);
 	c = since(&nothing, "io, of a step");
-	ok(c.pread > 1.2 * empty.pread, "is counted");
+	ok(c.pread > 1.2 * empty.pread, "a call of a step costs more: it is counted");
 	ok(c.pread <= 1.7 * empty.pread, "of a step: %.3f of an empty fexit, 1.7 at most",
 	   c.pread / empty.pread);
 	ok(is_nothing(c.getppid), "other calls cost nothing");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The operations by which a job can read and write, each counted once and to the byte, by file system.
- * Takes function hooks: where the kernel has none, that this is said. tests/bpf/io.t runs it in guests,
+ * Needs function hooks; where the kernel has none, tests that the error says so. tests/bpf/io.t runs it in guests,
  * with CEEMS_TEST_DISK a folder on a disk.
  */
 #define _GNU_SOURCE
@@ -532,7 +532,7 @@ static void test_uring(struct probes *p)
 	     { memory, 0, 0, 0, 6000 + 2500, 2, 0 });
 }
 
-/* Nobody calls for what is mapped: storage has it, by the task counters. */
+/* Mapped pages are read without a call. The task counters count what storage read. */
 static void test_mmap(struct probes *p)
 {
 	struct taskcount *h;
@@ -558,7 +558,7 @@ static void test_mmap(struct probes *p)
 	is_int(taskcount_read(h, true, &f), 0, "mmap: task counters");
 	ok(f.value[METRIC_STORAGE_READ_BYTES] >= FILE_SIZE &&
 		   f.value[METRIC_STORAGE_READ_BYTES] < FILE_SIZE + 65536,
-	   "mmap: storage has it, and some of the folder");
+	   "mmap: storage read the file, and less than 64 KiB more");
 	diag("%" PRIu64 " bytes", f.value[METRIC_STORAGE_READ_BYTES]);
 	taskcount_close(h);
 	step_end(&s, p);
@@ -591,8 +591,8 @@ static void test_two_at_once(struct probes *p)
 	memset(&d, 0, sizeof(d));
 	is_int(fsio_read(b.io, &f, &d), 0, "read");
 	check_fs(&d, (const struct want[]){ { memory, 0, 0, 0, 30000, 10000, 0 }, { 0 } }, "other");
-	is_u64(f.value[METRIC_LOCAL_WRITE_BYTES], 30000, "by what it is for");
-	is_u64(f.value[METRIC_SCRATCH_WRITE_BYTES], 0, "nothing elsewhere");
+	is_u64(f.value[METRIC_LOCAL_WRITE_BYTES], 30000, "the role local has it");
+	is_u64(f.value[METRIC_SCRATCH_WRITE_BYTES], 0, "the role scratch has nothing");
 	is_int(f.reason[METRIC_HOME_READ_BYTES], REASON_NO_DEVICE, "no file system for home here");
 	ok(child_end(one) && child_end(three) && child_end(nobody), "end");
 	folder_remove(&task);
@@ -644,9 +644,10 @@ static void test_many(struct probes *p)
 	for (i = 0; i < d.nfs; i++)
 		sum += d.fs[i].write_bytes;
 	is_u64(sum, 11 * MANY, "no byte is missing");
-	is_u64(find_fs(&d, "others")->write_calls, MANY - PROBES_FS + 1, "some have no name");
+	is_u64(find_fs(&d, "others")->write_calls, MANY - PROBES_FS + 1,
+	       "those without a place are in 'others'");
 	is_u64(probes_lost(p, PROBES_IO) - lost, MANY - PROBES_FS, "which is counted");
-	is_int(f.reason[METRIC_LOCAL_WRITE_BYTES], REASON_NO_SLOT, "and no value by purpose");
+	is_int(f.reason[METRIC_LOCAL_WRITE_BYTES], REASON_NO_SLOT, "and there is no value by role");
 	step_end(&s, p);
 }
 
@@ -665,7 +666,7 @@ static bool run_unseen(struct step *s, void (*op)(void))
 	return pid > 0 && child_end(pid);
 }
 
-/* Mounts of a container that nobody could ask while it was there, one with a name too long to be kept. */
+/* Mounts of a container that ended before its mountinfo was read; one has a name too long to be kept. */
 static void test_unseen(struct probes *p)
 {
 	char inner[PATH_MAX + 32];
@@ -689,7 +690,7 @@ static void test_unseen(struct probes *p)
 		 "unseen");
 	is_str(find_fs(&d, inner)->type, "tmpfs", "of that type");
 	ok(cut[0] && cut[0] != '/', "what is cut has no name but a number: %s", cut);
-	is_u64(f.value[METRIC_LOCAL_WRITE_BYTES], 3333, "by what it is for");
+	is_u64(f.value[METRIC_LOCAL_WRITE_BYTES], 3333, "the role local has it");
 	step_end(&s, p);
 }
 

@@ -134,9 +134,9 @@ static void test_rows(void)
 			ok(counters_of(m, g) <= 4, "group %u takes %u counters", g,
 			   counters_of(m, g));
 		if (strcmp(m->name, "generic") != 0)
-			ok(has_metric(m, METRIC_MEMORY_BYTES, &group), "tells memory");
+			ok(has_metric(m, METRIC_MEMORY_BYTES, &group), "counts memory traffic");
 		if (strcmp(m->name, "generic") != 0 && strcmp(m->name, "neoverse-n1") != 0)
-			ok(has_metric(m, METRIC_FP_OPERATIONS, &group), "tells FLOP");
+			ok(has_metric(m, METRIC_FP_OPERATIONS, &group), "counts FLOP");
 	}
 }
 
@@ -392,16 +392,17 @@ static void test_own(void)
 	is_str(h.event[0].name, "perf::PERF_COUNT_HW_INSTRUCTIONS", "  keeps the user's name");
 	own("PERF_COUNT_SW_PAGE_FAULTS", &h);
 	ok(h.event[0].reason == REASON_NONE && h.event[0].attr.type == PERF_TYPE_SOFTWARE,
-	   "a software event, without it");
+	   "a software event, without a table's name");
 	own("perf::PERF_COUNT_HW_INSTRUCTIONS:u", &h);
 	ok(h.event[0].reason == REASON_NONE && h.event[0].attr.exclude_kernel &&
 		   !h.event[0].attr.exclude_user,
-	   "of user space only");
+	   "an event of user space only");
 	own("perf::PERF_COUNT_HW_INSTRUCTIONS", &h);
 	is_int(h.event[0].attr.exclude_kernel, paranoid() > 1,
 	       "without a mode: with the kernel's only where users may count that (paranoid)");
 	own("perf::PERF_COUNT_HW_INSTRUCTIONS:u:k", &h);
-	is_int(h.event[0].attr.exclude_kernel, paranoid() > 1, "  nor by asking for both");
+	is_int(h.event[0].attr.exclude_kernel, paranoid() > 1,
+	       "  asking for both modes is the same as for none");
 	own("PERF_COUNT_SW_CONTEXT_SWITCHES", &h);
 	is_int(h.event[0].attr.exclude_kernel, 0, "  software events happen in the kernel");
 	own("perf::PERF_COUNT_HW_INSTRUCTIONS:k", &h);

@@ -85,7 +85,7 @@ static const struct source_ops *ops(void)
 	return &source_hwmon;
 }
 
-/* What is slow is read as often as that. */
+/* Slow meters are read every 20 ms here. */
 static const struct source_env here = {
 	.sys_root = "/", .slow_interval_ns = 20 * NSEC_PER_MSEC, .helper_dir = HELPER_DIR,
 };
@@ -557,7 +557,7 @@ static void test_power_faults(void)
 	is_u64(part(&m, DOMAIN_OTHER, 0)->until_ns, until, "that reaches no further");
 	put("hwmon0/power1_input", "0\n");
 	(void)machine_read_all(&m, SECOND_NS);
-	is_u64(m.r.rejected, 1, "a machine of 0 W does not ask");
+	is_u64(m.r.rejected, 1, "0 W from the only meter is rejected");
 	put("hwmon0/power1_input", "100000000\n");
 	(void)machine_read_all(&m, SECOND_NS);
 	ok(part(&m, DOMAIN_OTHER, 0)->until_ns > until &&
@@ -602,7 +602,7 @@ static void test_slow_counter(void)
 		(void)nanosleep(&pause, NULL);
 	ok(part(&m, DOMAIN_OTHER, 0)->is_new_base, "its first answer comes with open(), or soon");
 	is_int(part(&m, DOMAIN_OTHER, 0)->quality, QUALITY_COUNTER, "a counter");
-	ok(part(&m, DOMAIN_OTHER, 0)->until_ns, "that says how far it reaches");
+	ok(part(&m, DOMAIN_OTHER, 0)->until_ns, "with the time up to which it counts");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		uint64_t deadline = clock_mono_ns() + WAIT_NS;
 		bool rejected = false;
@@ -620,7 +620,7 @@ static void test_slow_counter(void)
 		if (!ok(uj == t[i].uj && (rejected || !t[i].is_bad), "%.*s",
 			(int)strcspn(t[i].text, "\n"), t[i].text))
 			diag("%" PRIu64 " uJ, %d", uj, rejected);
-		is_int(machine_read(&m, SECOND_NS), t[i].rc, "and so it stays");
+		is_int(machine_read(&m, SECOND_NS), t[i].rc, "  the next tick has the same result");
 	}
 	ops()->close(m.source);
 	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "close() leaves no process");

@@ -175,7 +175,7 @@ static void test_bad_answers(void)
 		{ "no number", "reading 1 ipmi x" },
 		{ "no time", "reading ipmi 200000" },
 		{ "a time of 0", "reading 0 ipmi 200000" },
-		{ "a time to come", "reading 18446744073709551615 ipmi 200000" },
+		{ "a time in the future", "reading 18446744073709551615 ipmi 200000" },
 		{ "more words", "reading 1 ipmi 200000 2" },
 		{ "negative", "reading 1 ipmi -200000" },
 		{ "a megawatt", "reading $((t - 2500000000)) ipmi 1000000000" },
@@ -269,7 +269,7 @@ static void test_hang(void)
 	(void)node_read(&n);
 	t = clock_mono_ns();
 	(void)node_read(&n);
-	ok(clock_mono_ns() - t < WAIT_NS, "holds up no tick");
+	ok(clock_mono_ns() - t < WAIT_NS, "does not block a tick");
 	ops()->close(n.source);
 	ok(is_all_killed(), "and is killed by close()");
 }
@@ -284,7 +284,7 @@ static void test_flood(void)
 		return;
 	for (i = 0; i < 100; i++)
 		(void)node_read(&n);
-	ok(clock_mono_ns() - t < WAIT_NS, "holds up no tick");
+	ok(clock_mono_ns() - t < WAIT_NS, "does not block a tick");
 	ops()->close(n.source);
 	if (!ok(node_open(&n, "echo reading $t ipmi 100000\nexec yes") == 0, "a flood of lines"))
 		return;
@@ -294,7 +294,7 @@ static void test_flood(void)
 	ok(is_all_gone(), "nothing is left of either");
 }
 
-/* --- the machine's end -------------------------------------------------------------------- */
+/* -------------------------------------------------------------------------------------------- */
 
 int main(void)
 {

@@ -61,7 +61,7 @@ static void test_small(void)
 	size_t size, n = 0;
 
 	make_file();
-	is_int(open_bytes(sizeof(file), &b), 0, "a file");
+	is_int(open_bytes(sizeof(file), &b), 0, "a whole file");
 	is_int(kernel_btf_offset(b, "task", "mm", &at), 0, "a member of a nameless struct");
 	is_u64(at, 24, "  where it is");
 	is_int(kernel_btf_offset(b, "inner", "flags", &at), 0, "a member");
@@ -71,14 +71,15 @@ static void test_small(void)
 	kernel_btf_close(b);
 	for (size = 0; size < sizeof(file) - 3; size++)
 		n += open_bytes(size, &b) < 0;
-	is_u64(n, size, "a file that ends early");
+	is_u64(n, size, "every file that ends early is refused");
 	file.nameless_member[0] = (struct btf_member){ .type = 3 };
 	file.task_member[0].type = 99;
-	is_int(open_bytes(sizeof(file), &b), 0, "a struct in itself, and a type that is none");
-	is_int(kernel_btf_offset(b, "task", "mm", &at), -ENOENT, "  are left alone");
+	is_int(open_bytes(sizeof(file), &b), 0,
+	       "a struct that contains itself, and a type that does not exist");
+	is_int(kernel_btf_offset(b, "task", "mm", &at), -ENOENT, "  are skipped");
 	kernel_btf_close(b);
 	file.number.info = 31u << 24;
-	is_int(open_bytes(sizeof(file), &b), -EINVAL, "a kind that nobody knows");
+	is_int(open_bytes(sizeof(file), &b), -EINVAL, "an unknown kind");
 	kernel_btf_close(NULL);
 }
 
@@ -91,7 +92,7 @@ static void test_own(void)
 		skip(3, "this kernel has no BTF");
 		return;
 	}
-	is_int(kernel_btf_open(KERNEL_BTF_PATH, &b, NULL), 0, "that of this kernel");
+	is_int(kernel_btf_open(KERNEL_BTF_PATH, &b, NULL), 0, "the BTF of this kernel");
 	is_int(kernel_btf_offset(b, "task_struct", "mm", &mm), 0, "  has what is needed of a task");
 	is_int(kernel_btf_offset(b, "mm_struct", "flags", &flags), 0, "  and of its memory");
 	diag("mm at %u, flags at %u", mm, flags);
