@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * busy_node.h - two sockets with their memory as files, and steps whose cgroup is a real one: what
- * a tick of the sampler costs is measured on it (tests/bench) and what it may not do (test_steady).
+ * busy_node.h - two sockets with their memory as files, and steps whose cgroup is a real one:
+ * tests/bench measures on it what a tick of the sampler costs, test_steady what a tick may not do.
  */
 #ifndef CEEMS_BUSY_NODE_H
 #define CEEMS_BUSY_NODE_H

@@ -22,9 +22,9 @@ static const struct {
 	  .line_weight = { { 30, 0 }, { 0, 40 } }, .node_weight = { 30, 50 } },
 	{ .name = "by cores on both", .step_cpus = { { 3, 1 } }, .busy_ns = { 40 },
 	  .socket_ns = { 30, 10 }, .line_weight = { { 30, 10 } }, .node_weight = { 30, 10 } },
-	{ .name = "not known: where the node was busy", .busy_ns = { 40 },
+	{ .name = "the step's CPUs unknown: as the sockets were busy", .busy_ns = { 40 },
 	  .socket_ns = { 10, 70 }, .line_weight = { { 5, 35 } }, .node_weight = { 10, 70 } },
-	{ .name = "nor that: by the sockets' sizes", .busy_ns = { 40 },
+	{ .name = "neither known: by the sockets' sizes", .busy_ns = { 40 },
 	  .line_weight = { { 20, 20 } }, .node_weight = { 20, 20 } },
 };
 
@@ -87,17 +87,17 @@ static void test_late_node(void)
 	is_u64(system_ns, 0, "a node that is counted in ticks of the clock has no system time");
 }
 
-/* Two steps use a CPU each. The time of one of them was last read so long before the window. */
+/* Two steps use a CPU each. late_ns: how long before the window the first one was last read. */
 static void test_told_late(void)
 {
 	static const struct {
 		const char *name;
 		uint64_t late_ns, want_ns;
 	} t[] = {
-		{ "told at the end of an hour: the neighbour has had its part of it",
+		{ "not read for an hour: only one second of it counts in this window",
 		  3599 * NSEC_PER_SEC, NSEC_PER_SEC },
-		{ "not read in one tick", NSEC_PER_SEC, NSEC_PER_SEC },
-		{ "a moment late: made up for", 70 * MS, 1070 * MS },
+		{ "not read in one tick: only this window counts", NSEC_PER_SEC, NSEC_PER_SEC },
+		{ "read a moment late: that time counts too", 70 * MS, 1070 * MS },
 		{ "read in every tick", 0, NSEC_PER_SEC },
 	};
 	const uint64_t from_ns = 7200 * NSEC_PER_SEC;
@@ -137,7 +137,7 @@ static void test_debt_is_bounded(void)
 	fill(&w, much_ns, second_ns, line, &tick);
 	is_u64(tick.cpu_weight[0], 3600 * NSEC_PER_SEC, "an hour comes at once");
 	fill(&w, none_ns, second_ns, line, &tick);
-	ok(tick.cpu_weight[0] >= NSEC_PER_SEC / 2, "the system's next second is the system's");
+	ok(tick.cpu_weight[0] >= NSEC_PER_SEC / 2, "at least half of the next second of the system counts");
 	fill(&w, none_ns, second_ns, line, &tick);
 	is_u64(tick.cpu_weight[0], NSEC_PER_SEC, "and all of the one after");
 }

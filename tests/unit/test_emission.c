@@ -90,7 +90,7 @@ int main(void)
 		return 99;
 	close(fd);
 	is_int(emission_lookup("/nonexistent/factors.csv", "FR", &f, &err), -ENOENT, "no file");
-	ok(strstr(err.text, "/nonexistent/factors.csv") != NULL, "is named");
+	ok(strstr(err.text, "/nonexistent/factors.csv") != NULL, "the message names the file");
 	is_int(emission_lookup("/proc", "FR", &f, &err), -EINVAL, "a folder");
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		write_table(path, bad[i].text);

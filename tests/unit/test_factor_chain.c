@@ -42,9 +42,11 @@ static const struct {
 	{ "the first point begins", 0, FACTOR_STATIC, FACTOR_FRESH, 44180, 50000, 900 },
 	{ "the factor changes", 900, FACTOR_FRESH, FACTOR_FRESH, 50000, 500000, 1800 },
 	{ "the provider is late", 1800, FACTOR_FRESH, FACTOR_FRESH, 500000, 500000, 1800 },
-	{ "and then is out", 1800 + HOUR, FACTOR_FRESH, FACTOR_LAST, 500000, 500000, 1800 },
-	{ "for long", 1800 + 6 * HOUR, FACTOR_LAST, FACTOR_STATIC, 500000, 44180, 0 },
-	{ "until it is back", 8 * HOUR, FACTOR_STATIC, FACTOR_FRESH, 44180, 60000, 9 * HOUR },
+	{ "the last point is older than fresh_age", 1800 + HOUR, FACTOR_FRESH, FACTOR_LAST, 500000,
+	  500000, 1800 },
+	{ "the last point is older than max_age", 1800 + 6 * HOUR, FACTOR_LAST, FACTOR_STATIC, 500000,
+	  44180, 0 },
+	{ "the provider is back", 8 * HOUR, FACTOR_STATIC, FACTOR_FRESH, 44180, 60000, 9 * HOUR },
 };
 
 static void test_moments(void)
@@ -127,7 +129,7 @@ static void test_borders(void)
 	c.fixed.kind = EMISSION_DEFAULT;
 	factor_chain_mix(&c, 0, UINT64_MAX, &m);
 	is_u64(m.ns[FACTOR_DEFAULT], UINT64_MAX, "584 years of the world mean");
-	is_u64(m.mean_ug_per_kwh, 44180000, "which it remains");
+	is_u64(m.mean_ug_per_kwh, 44180000, "its factor is that of the fixed one");
 	c = chain;
 	c.fresh_age_s = c.max_age_s = UINT64_MAX;
 	factor_chain_mix(&c, 0, UINT64_MAX, &m);
@@ -137,7 +139,7 @@ static void test_borders(void)
 	c.max_age_s = HOUR;
 	factor_chain_mix(&c, (T0 + 1800 + 2 * HOUR) * S - 1, (T0 + 1800 + 2 * HOUR) * S, &m);
 	is_u64(m.ns[FACTOR_FRESH], 1, "MaxAge below FreshAge");
-	is_int(m.now_step, FACTOR_STATIC, "has no last");
+	is_int(m.now_step, FACTOR_STATIC, "has no step 'last'");
 }
 
 static void test_split(void)
@@ -151,10 +153,10 @@ static void test_split(void)
 	for (i = 0; i < ARRAY_SIZE(energy); i++) {
 		factor_mix_split(&m, energy[i], uj);
 		is_u64(uj[0] + uj[1] + uj[2] + uj[3], energy[i], "the shares add up");
-		ok(uj[2] == 0 && uj[3] == 0, "to those that there were");
+		ok(uj[2] == 0 && uj[3] == 0, "to the steps in the window only");
 	}
 	factor_mix_split(&m, 3000000, uj);
-	is_u64(uj[FACTOR_FRESH], 1000000, "a third");
+	is_u64(uj[FACTOR_FRESH], 1000000, "fresh has a third");
 	factor_chain_mix(&chain, T0 * S, T0 * S, &m);
 	factor_mix_split(&m, 5, uj);
 	is_u64(uj[FACTOR_FRESH], 5, "without a window all is of the moment");
@@ -169,9 +171,9 @@ static void test_setup(void)
 	(void)settings_load("/nonexistent", &s, &err);
 	is_int(factor_chain_setup(&s, &c, &err), 0, "by default");
 	is_int(c.fixed.kind, EMISSION_DEFAULT, "the world mean");
-	is_str(c.region, "", "of no region");
-	is_u64(c.max_age_s, 6 * HOUR, "six hours");
-	is_u64(c.fresh_age_s, HOUR, "fresh for one");
+	is_str(c.region, "", "no region");
+	is_u64(c.max_age_s, 6 * HOUR, "max_age: six hours");
+	is_u64(c.fresh_age_s, HOUR, "fresh_age: one hour");
 	snprintf(s.emission_factor_file, sizeof(s.emission_factor_file),
 		 "%s/src/libemission/data/emission-factors.csv", getenv("top_srcdir"));
 	snprintf(s.country, sizeof(s.country), "DEU");

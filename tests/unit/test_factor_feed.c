@@ -81,7 +81,7 @@ static void test_file(void)
 	ok(nsaid == 1 && strstr(said, path) && strstr(said, "No such file") &&
 		   strstr(said, "yearly mean is used"), "told: %s", said);
 	(void)look(f);
-	is_u64(nsaid, 1, "once");
+	is_u64(nsaid, 1, "logged once");
 
 	put(HEAD OLD FR FR_MARGINAL DE);
 	ok(look(f), "the file is there");
@@ -101,7 +101,7 @@ static void test_file(void)
 	(void)unlink(path);
 	ok(!look(f) && factor_feed_series(f)->n == 3, "and when it is gone");
 	put(HEAD FR);
-	ok(look(f) && factor_feed_series(f)->n == 1, "mended");
+	ok(look(f) && factor_feed_series(f)->n == 1, "a good file again: it is read");
 	put(HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,32.5,average,direct,fr,"
 		 "2026-11-22T10:20:04Z,x\n");
 	ok(look(f) && factor_feed_series(f)->n == 1, "case does not tell regions apart");
@@ -169,7 +169,7 @@ static void test_helper(void)
 		factor_feed_close(f);
 	}
 	f = open_feed("/nonexistent", 0);
-	ok(!look(f) && strstr(said, "cannot start"), "none at all: %s", said);
+	ok(!look(f) && strstr(said, "cannot start"), "no helper program: %s", said);
 	factor_feed_close(f);
 }
 
@@ -193,11 +193,11 @@ static void test_hang(void)
 
 	ok(!factor_feed_poll(f, now) && clock_mono_ns() - begin < 5 * S, "a look does not block");
 	ok(!factor_feed_wait(f, begin + S / 5) && !factor_feed_is_settled(f),
-	   "who waits waits as long as he wants");
+	   "a wait ends at its deadline");
 	begin = clock_mono_ns();
 	(void)factor_feed_wait(f, begin + 100 * S);
-	ok(clock_mono_ns() - begin < 50 * S, "and not again for one that hung");
-	is_u64(nsaid, 0, "no word yet");
+	ok(clock_mono_ns() - begin < 50 * S, "a second wait for the same hung helper is short");
+	is_u64(nsaid, 0, "nothing is logged yet");
 	(void)factor_feed_poll(f, now + FACTOR_FEED_TIMEOUT_NS + S);
 	ok(factor_feed_is_settled(f) && strstr(said, "hung and was killed"), "given up: %s", said);
 	begin = clock_mono_ns();
@@ -208,7 +208,7 @@ static void test_hang(void)
 	f = open_feed(dir, 0);
 	(void)factor_feed_poll(f, clock_mono_ns());
 	factor_feed_close(f);
-	ok(all_were_killed(), "nor of a look under way");
+	ok(all_were_killed(), "no process is left of a look under way");
 }
 
 /* Nor can the process be killed: as long as the kernel holds it there is no other. */
@@ -238,12 +238,13 @@ static void test_unkillable(void)
 		(void)factor_feed_poll(f, now + 20 * S);
 		(void)factor_feed_poll(f, now + 1000 * S);
 		(void)factor_feed_poll(f, now + 2000 * S);
-		ok(!scratch_has(dir, "pid") && kill(pid, 0) == 0, "no second one beside it");
+		ok(!scratch_has(dir, "pid") && kill(pid, 0) == 0,
+		   "no second helper while the kernel holds the first");
 		unkillable_let_go(holder);
 		do
 			(void)factor_feed_poll(f, now + 3000 * S);
 		while (!scratch_has(dir, "pid") && clock_mono_ns() < now + 60 * S);
-		ok(scratch_has(dir, "pid"), "and then there is");
+		ok(scratch_has(dir, "pid"), "a second one starts when the first is gone");
 	}
 	factor_feed_close(f);
 	(void)unlink(scratch_path(dir, "pid"));
@@ -273,15 +274,16 @@ static void test_times(void)
 	   "the first look is at once");
 	put(HEAD FR FR_MARGINAL);
 	ok(!factor_feed_poll(f, now + 89 * S) && !factor_feed_wait(f, 0),
-	   "the second a minute and the offset later");
+	   "no second look before a minute and the offset");
 	ok(factor_feed_poll(f, now + 90 * S) || factor_feed_wait(f, clock_mono_ns() + 60 * S),
-	   "not before");
+	   "the second a minute and the offset after the first");
 	put(HEAD FR);
 	factor_feed_expire(f, now + 90 * S);
-	ok(!factor_feed_poll(f, now + 91 * S) && !factor_feed_wait(f, 0), "it began late enough");
+	ok(!factor_feed_poll(f, now + 91 * S) && !factor_feed_wait(f, 0),
+	   "a look that began at the expiry or later is not repeated");
 	factor_feed_expire(f, now + 91 * S);
 	ok(factor_feed_poll(f, now + 92 * S) || factor_feed_wait(f, clock_mono_ns() + 60 * S),
-	   "else the next one comes sooner");
+	   "one that began earlier is repeated at once");
 	factor_feed_close(f);
 }
 

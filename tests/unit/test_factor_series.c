@@ -119,21 +119,21 @@ static void test_add(void)
 	struct factor_point p = point(10, 10, 1);
 	struct errmsg err = { 0 };
 
-	is_int(factor_series_add(&s, &p, &err), -EINVAL, "it must last");
+	is_int(factor_series_add(&s, &p, &err), -EINVAL, "a point that has no length is refused");
 	is_str(err.text, "a factor of a, b: it ends before it begins", "and says so");
 	p = point(0, 10, 1);
 	p.factor.kind = EMISSION_STATIC;
-	is_int(factor_series_add(&s, &p, &err), -EINVAL, "nor is a yearly mean of a series");
+	is_int(factor_series_add(&s, &p, &err), -EINVAL, "a yearly mean is refused");
 	p = point(0, 10, 1);
 	snprintf(p.factor.source, sizeof(p.factor.source), "two\nlines");
-	is_int(factor_series_add(&s, &p, &err), -EINVAL, "nor can a source have two lines");
+	is_int(factor_series_add(&s, &p, &err), -EINVAL, "a source of two lines is refused");
 	is_u64(s.n, 0, "nothing was added");
 	add(&s, 100, 200, 1);
 	add(&s, 300, 400, 3);
 	add(&s, 200, 300, 2);
 	is_series(&s, "100-200:1 200-300:2 300-400:3", "sorted, side by side");
 	add(&s, 200, 300, 5);
-	is_series(&s, "100-200:1 200-300:5 300-400:3", "the same again takes its place");
+	is_series(&s, "100-200:1 200-300:5 300-400:3", "a point of the same times replaces it");
 	add(&s, 140, 160, 6);
 	is_series(&s, "100-140:1 140-160:6 160-200:1 200-300:5 300-400:3", "within one: both ends stay");
 	add(&s, 150, 350, 7);
@@ -143,13 +143,13 @@ static void test_add(void)
 	add(&s, 380, 400, 9);
 	is_series(&s, "100-120:8 120-140:1 140-150:6 150-350:7 350-380:3 380-400:9", "the same end");
 	add(&s, 0, 1000, 4);
-	is_series(&s, "0-1000:4", "over all");
+	is_series(&s, "0-1000:4", "over all: only it is left");
 	p = point(0, 10, 5);
 	p.factor.kind = EMISSION_MARGINAL;
 	is_int(factor_series_add(&s, &p, &err), 0, "marginal ones are apart");
 	snprintf(p.factor.region, sizeof(p.factor.region), "DE");
 	is_int(factor_series_add(&s, &p, &err), 0, "and other regions");
-	is_u64(s.n, 3, "three");
+	is_u64(s.n, 3, "three points");
 	is_str(s.point[0].factor.region, "DE", "regions in order");
 	is_u64(s.point[2].factor.kind, EMISSION_MARGINAL, "then kinds");
 	factor_series_fini(&s);
@@ -167,14 +167,16 @@ static void test_at(void)
 	ok(!factor_series_at(&s, "FR", EMISSION_AVERAGE, T0 - 1), "none before the first");
 	is_u64(factor_series_at(&s, "FR", EMISSION_AVERAGE, T0)->factor.mg_per_kwh, 1, "the first");
 	is_u64(factor_series_at(&s, "fr", EMISSION_AVERAGE, T0 + 9)->factor.mg_per_kwh, 1, "its last second");
-	is_u64(factor_series_at(&s, "FR", EMISSION_AVERAGE, T0 + 10)->factor.mg_per_kwh, 2, "is not its end");
+	is_u64(factor_series_at(&s, "FR", EMISSION_AVERAGE, T0 + 10)->factor.mg_per_kwh, 2,
+	       "its end belongs to the next");
 	is_u64(factor_series_at(&s, "FR", EMISSION_AVERAGE, T0 + 25)->factor.mg_per_kwh, 2, "in a gap");
 	is_u64(factor_series_at(&s, "FR", EMISSION_AVERAGE, UINT64_MAX)->factor.mg_per_kwh, 3, "ever after");
 	ok(!factor_series_at(&s, "FR", EMISSION_MARGINAL, T0), "no marginal one");
 	ok(!factor_series_at(&s, "F", EMISSION_AVERAGE, T0), "no such region");
-	ok(!factor_series_at(&s, "", EMISSION_AVERAGE, T0), "nor none");
-	is_u64(factor_series_after(&s, "FR", EMISSION_AVERAGE, 0)->factor.mg_per_kwh, 1, "the next");
-	is_u64(factor_series_after(&s, "FR", EMISSION_AVERAGE, T0)->factor.mg_per_kwh, 2, "is later");
+	ok(!factor_series_at(&s, "", EMISSION_AVERAGE, T0), "nor the empty region");
+	is_u64(factor_series_after(&s, "FR", EMISSION_AVERAGE, 0)->factor.mg_per_kwh, 1, "the next after 0");
+	is_u64(factor_series_after(&s, "FR", EMISSION_AVERAGE, T0)->factor.mg_per_kwh, 2,
+	       "the next after the first begins");
 	ok(!factor_series_after(&s, "FR", EMISSION_AVERAGE, T0 + 30), "none after the last");
 	ok(!factor_series_after(&s, "DE", EMISSION_AVERAGE, 0), "nor of another region");
 	factor_series_expire(&s, T0 + 10);
@@ -197,7 +199,7 @@ static void test_file(void)
 	if (!mkdtemp(dir))
 		exit(99);
 	snprintf(path, sizeof(path), "%s/series.csv", dir);
-	is_int(factor_series_write(path, &s, &err), 0, "an empty one");
+	is_int(factor_series_write(path, &s, &err), 0, "write an empty one");
 	is_int(factor_series_read(path, &back, &err), 0, "is read again");
 	is_u64(back.n, 0, "empty");
 	factor_series_fini(&back);
@@ -205,7 +207,7 @@ static void test_file(void)
 	add(&s, 900, 1800, 0);
 	s.point[1].factor.kind = EMISSION_MARGINAL;
 	s.point[1].factor.scope = EMISSION_LIFE_CYCLE;
-	is_int(factor_series_write(path, &s, &err), 0, "two");
+	is_int(factor_series_write(path, &s, &err), 0, "write two");
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0644, "everybody may read it");
 	is_int(factor_series_read(path, &back, &err), 0, "are read again");
 	is_u64(back.n, 2, "two");
@@ -217,7 +219,7 @@ static void test_file(void)
 	factor_series_fini(&s);
 	snprintf(path, sizeof(path), "%s/series.csv", dir);
 	is_int(fileio_write_atomic(path, HEAD GOOD "\n# x\r\n", strlen(HEAD GOOD "\n# x\r\n"),
-				   0600, &err), 0, "by hand");
+				   0600, &err), 0, "a file written by hand");
 	is_int(factor_series_read(path, &s, &err), 0, "with a comment and CRLF");
 	is_u64(s.point[0].factor.mg_per_kwh, 32500, "32.5 g/kWh");
 	is_u64(s.point[0].from_s, T0, "from");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What providers answer, whether it can be true, and whose word counts. Asking: tests/cmd/factors.py. */
+/* Providers' answers: parsing, validation, and which provider's value is used. Requests: tests/cmd/factors.py. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -196,17 +196,18 @@ static const struct {
 	int rc;
 	size_t n;
 } validated[] = {
-	{ "the grid's dirtiest", "rte", "2026-11-22T10:00:00Z", 900, 2000000, 0, 1 },
-	{ "above it", "rte", "2026-11-22T10:00:00Z", 900, 2000001, -EINVAL, 0 },
-	{ "of a day", "rte", "2026-11-21T10:00:00Z", 86400, 1, 0, 1 },
-	{ "of more", "rte", "2026-11-21T10:00:00Z", 86401, 1, -EINVAL, 0 },
-	{ "of no time", "rte", "2026-11-22T10:00:00Z", 0, 1, -EINVAL, 0 },
-	{ "backwards", "rte", "2026-11-22T10:00:00Z", -1, 1, -EINVAL, 0 },
+	{ "the largest factor allowed", "rte", "2026-11-22T10:00:00Z", 900, 2000000, 0, 1 },
+	{ "above the largest factor", "rte", "2026-11-22T10:00:00Z", 900, 2000001, -EINVAL, 0 },
+	{ "a point of a day", "rte", "2026-11-21T10:00:00Z", 86400, 1, 0, 1 },
+	{ "a point of more than a day", "rte", "2026-11-21T10:00:00Z", 86401, 1, -EINVAL, 0 },
+	{ "a point of no length", "rte", "2026-11-22T10:00:00Z", 0, 1, -EINVAL, 0 },
+	{ "a point that ends before it begins", "rte", "2026-11-22T10:00:00Z", -1, 1, -EINVAL, 0 },
 	{ "a clock that is slow", "rte", "2026-11-22T10:45:00Z", 900, 1, 0, 1 },
 	{ "the future", "rte", "2026-11-22T10:45:01Z", 900, 1, -EINVAL, 0 },
 	{ "a forecast alone", "uk", "2026-11-22T11:00:00Z", 1800, 1, -EINVAL, 0 },
 	{ "an impossible forecast", "uk", "2027-11-22T11:00:00Z", 1800, 1, -EINVAL, 0 },
-	{ "the site's own", "file", "2027-11-22T11:00:00Z", 900000, 3000000, 0, 1 },
+	{ "any time, length and factor of the site's own file", "file", "2027-11-22T11:00:00Z", 900000,
+	  3000000, 0, 1 },
 };
 
 static void test_validate(void)
@@ -258,20 +259,22 @@ static void test_tenfold(void)
 	points_fini(&p);
 	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300000);
 	push(&p, &rte, "2026-11-22T10:15:00Z", 900, 300001);
-	is_int(validate_points(&rte, &known, false, &p, &doubts, &err), 0, "ten times one's own word");
-	is_u64(doubts, 0, "is believed, however long ago, beside another's");
+	is_int(validate_points(&rte, &known, false, &p, &doubts, &err), 0,
+	       "ten times the provider's last value");
+	is_u64(doubts, 0, "is taken, however old that is and whatever another provider says");
 	points_fini(&p);
 	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300001);
 	push(&p, &rte, "2026-11-22T10:15:00Z", 900, 31000);
 	is_int(validate_points(&rte, &known, false, &p, &doubts, &err), 0, "more than that");
-	is_str(as_text(p.point, p.n), "10:15 10:30 31000 RTE eCO2mix\n", "is not, but the next is");
-	is_u64(doubts, 1, "and counted");
+	is_str(as_text(p.point, p.n), "10:15 10:30 31000 RTE eCO2mix\n", "is left out, the next is taken");
+	is_u64(doubts, 1, "one value is counted as doubtful");
 	is_str(err.text, "300.001 g/kWh at 2026-11-22T10:00:00Z is more than 10 times the last value, "
 			 "30.000 at 2026-11-20T09:00:00Z",
-	       "and named");
+	       "and the message names it");
 	points_fini(&p);
 	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300001);
-	is_int(validate_points(&rte, &known, true, &p, &doubts, &err), 0, "accepted");
+	is_int(validate_points(&rte, &known, true, &p, &doubts, &err), 0,
+	       "more than that, accepted by the caller");
 	is_u64(p.n, 1, "it is taken");
 	points_fini(&p);
 	/* below 10 g/kWh all is one */
@@ -285,8 +288,8 @@ static void test_tenfold(void)
 	points_fini(&p);
 	push(&p, &moer, "2026-11-22T10:00:00Z", 900, 0);
 	push(&p, &moer, "2026-11-22T10:15:00Z", 900, 1100000);
-	is_int(validate_points(&moer, &known, false, &p, &doubts, &err), 0, "the margin");
-	is_u64(p.n, 2, "jumps");
+	is_int(validate_points(&moer, &known, false, &p, &doubts, &err), 0, "marginal values");
+	is_u64(p.n, 2, "may jump");
 	points_fini(&p);
 	factor_series_fini(&known);
 }
@@ -324,11 +327,12 @@ static void test_merge(void)
 	       "10:15 10:30 1 RTE eCO2mix\n"
 	       "10:30 10:40 3 Energy-Charts, Fraunhofer ISE (CC BY 4.0)\n"
 	       "10:40 11:00 2 Electricity Maps\n",
-	       "each in its place");
+	       "the second provider goes before the third, behind the first");
 	merge(&s, order, "rte", "2026-11-22T10:00:00Z", 3600, 4);
-	is_str(as_text(s.point, s.n), "10:00 11:00 4 RTE eCO2mix\n", "the first one's word is final");
+	is_str(as_text(s.point, s.n), "10:00 11:00 4 RTE eCO2mix\n", "the first provider replaces all");
 	merge(&s, order, "electricitymaps", "2026-11-22T10:00:00Z", 3600, 5);
-	is_str(as_text(s.point, s.n), "10:00 11:00 4 RTE eCO2mix\n", "the last one's is none now");
+	is_str(as_text(s.point, s.n), "10:00 11:00 4 RTE eCO2mix\n",
+	       "the third provider replaces nothing of the first");
 	merge(&s, order, "rte", "2026-11-22T11:00:00Z", 900, 4);
 	merge(&s, order, "rte", "2026-11-22T11:30:00Z", 900, 4);
 	merge(&s, order, "rte", "2026-11-22T11:45:00Z", 900, 5);
@@ -338,9 +342,9 @@ static void test_merge(void)
 	       "10:00 11:15 4 RTE eCO2mix\n11:30 11:45 4 RTE eCO2mix\n"
 	       "11:45 12:00 5 RTE eCO2mix\n11:15 11:30 4 WattTime MOER\n",
 	       "neighbours become one: not over a gap, not another value or kind");
-	/* whom nobody asks any more gives way */
+	/* a provider that is no longer in the order */
 	merge(&s, "uk", "uk", "2026-11-22T10:00:00Z", 3600, 6);
-	ok(s.n && s.point[0].factor.mg_per_kwh == 6, "an old provider's word does not stand");
+	ok(s.n && s.point[0].factor.mg_per_kwh == 6, "its values are replaced by any other's");
 	factor_series_fini(&s);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What steps are told of their GPUs, by loads with known answers: a GPU is read once a second, as ceems-gpu tells
- * it, and ticks come when they like. The test sets the time.
+ * GPU metrics of steps, for loads with known results: a GPU has a reading each second, as from ceems-gpu, and ticks
+ * come at other times. The test sets the clock.
  */
 #include "src/libnode/gpuwatch.h"
 
@@ -202,7 +202,7 @@ static void test_xids(void)
 	gpu[0].value[GPU_VALUE_XID_ERRORS] = 8;
 	gpu[0].from_ns = gpu[0].until_ns = START_NS + 5 * SEC + 5 * MS;
 	tick(6 * SEC);
-	is_value(other, METRIC_GPU_XID_ERRORS, 4, "that of a GPU that was lost");
+	is_value(other, METRIC_GPU_XID_ERRORS, 4, "an error of a GPU that was lost counts");
 	gpu[0].value[GPU_VALUE_XID_ERRORS] = GPU_VALUE_UNKNOWN;
 	read_at(6 * SEC + 5 * MS);
 	tick(7 * SEC);
@@ -263,7 +263,7 @@ static void test_instances(void)
 	is_value(one, METRIC_GPU_SM_ACTIVE, 800 * MS, "the instance's SMs were 40 % active");
 	is_value(one, METRIC_GPU_NO_PROCESS, 2 * SEC, "it had no process, though the GPU had");
 	is_value(one, METRIC_GPU_MEMORY_PEAK, GIB, "its own memory");
-	is_value(one, METRIC_GPU_MEMORY_ALLOCATED, 10 * GIB, "of its own");
+	is_value(one, METRIC_GPU_MEMORY_ALLOCATED, 10 * GIB, "the memory of its instance");
 	ok(!values_has(values(one), METRIC_GPU_TENSOR), "what it does not tell is not that of the GPU");
 	is_value(both, METRIC_GPU_SM_ACTIVE, SEC, "two instances: the mean by their slices, 50 %");
 	is_value(both, METRIC_GPU_NO_PROCESS, 0, "one of them has a process");
@@ -333,7 +333,7 @@ static void test_memory(void)
 	batch = claim(1, LEDGER_STEP_BATCH, 2 * SEC, WHOLE, WHOLE);
 	step = claim(1, 0, 2 * SEC, WHOLE, WHOLE / 2);
 	tick(2 * SEC + MS);
-	ok(!values_has(values(step), METRIC_GPU_MEMORY_PEAK), "before the first reading nothing is known");
+	ok(!values_has(values(step), METRIC_GPU_MEMORY_PEAK), "before the first reading the peak is unknown");
 	gpu[0].value[GPU_VALUE_MEM_USED_BYTES] = 2 * GIB;
 	read_at(2 * SEC + 5 * MS);
 	tick(3 * SEC);
@@ -346,7 +346,8 @@ static void test_memory(void)
 	is_value(step, METRIC_GPU_MEMORY_PEAK, 20 * GIB, "of half a GPU: half of its memory, at most");
 	is_value(step, METRIC_GPU_MEMORY_ALLOCATED, 40 * GIB, "of half of what it has");
 	is_value(batch, METRIC_GPU_MEMORY_PEAK, 40 * GIB, "the batch script may use all that the job has");
-	is_u64(ledger_current(node.l)->step[ext].gpu.memory_peak_bytes, 40 * GIB, "the extern step tells of the job");
+	is_u64(ledger_current(node.l)->step[ext].gpu.memory_peak_bytes, 40 * GIB,
+	       "the extern step has the job's peak");
 	end();
 }
 
@@ -420,7 +421,7 @@ static void test_time(void)
 	gpu[0].value[GPU_VALUE_BUSY_PPM] = 0;
 	tick(62 * SEC);
 	is_value(slot, METRIC_GPU_HELD, 500 * MS + SEC + 5 * MS, "and then it goes on");
-	is_value(slot, METRIC_GPU_BUSY, 500 * MS, "with what was told for that time");
+	is_value(slot, METRIC_GPU_BUSY, 500 * MS, "with the load that was read for that time");
 	end();
 }
 

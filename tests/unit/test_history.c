@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random nodes, jobs and sensor faults, whole histories of them: what must be true of every one.
- * All but the sensors' files and the clock is the sampler's own code, tick by tick.
+ * What must be true of each of many random histories of nodes, jobs and sensor faults. All but the
+ * sensors' files and the clock is the sampler's own code, tick by tick.
  *
  *	HISTORY_SEED=n repeats a run, HISTORIES=n makes it longer.
  */
@@ -19,7 +19,7 @@
 #define HISTORIES 10000
 #define START_NS (1000 * S)
 
-/* --- living through it -------------------------------------------------------------------- */
+/* --- running a history -------------------------------------------------------------------- */
 
 struct live_step {
 	bool is_open, is_closing;
@@ -59,7 +59,7 @@ static const char *const property_name[PROPERTIES] = {
 	[CONSERVED] = "steps + unallocated + system == measured, in every domain and at every tick",
 	[MONOTONOUS] = "no account ever decreases",
 	[SUM_OF_STEPS] = "the sum of a job's steps is the job",
-	[IDLE_IS_STATIC] = "who does not compute (idle, suspended) gets a static share only",
+	[IDLE_IS_STATIC] = "a step that does not compute (idle, suspended) gets a static share only",
 	[TRUE_TO_SENSORS] = "measured is what the sensors showed, with wraps, gaps and failures",
 	[PERMUTATION] = "the order of the jobs changes nothing",
 	[EQUAL_JOBS] = "equal jobs get equal energy",

@@ -85,9 +85,9 @@ static void test_slow(void)
 	is_u64(idle_window_power(&w), 10000, "power is of all that time");
 	w = (struct idle_window){ .length_ns = IDLE_SILENT_INTERVALS * SEC };
 	ok(idle_window_is_over(&w, SEC), "a sensor that is silent for long");
-	is_u64(idle_window_power(&w), 0, "shows nothing");
+	is_u64(idle_window_power(&w), 0, "has no power");
 	w = (struct idle_window){ .energy_uj = 1, .length_ns = SEC - 1 };
-	ok(!idle_window_is_over(&w, SEC), "a short window is none");
+	ok(!idle_window_is_over(&w, SEC), "a short window goes on");
 }
 
 static void test_power(void)

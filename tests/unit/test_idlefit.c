@@ -63,7 +63,7 @@ static void test_unknown(void)
 	is_u64(estimate(), 0, "nor does one that falls with activity");
 	start();
 	run(600, 0, 1, 20, 22);
-	is_u64(estimate(), 0, "nor does a load that hardly changes: what is not sure is not said");
+	is_u64(estimate(), 0, "nor does a load that hardly changes: the estimate is too uncertain");
 	start();
 	run(600, -10, 2, 20, 50);
 	is_u64(estimate(), 0, "no machine idles below 0");
@@ -97,10 +97,10 @@ static void test_others(void)
 		add(&fit, 90, 20);
 		add(&other, i / 4 % 2 ? 50 : 70, i / 4 % 2 ? 10 : 30);
 	}
-	ok(is_near(estimate(), 40), "one that tells nothing has it of another of its kind");
+	ok(is_near(estimate(), 40), "a fit without an estimate takes that of another of its kind");
 	fit = (struct idlefit){ 0 };
 	run(600, 44, 1, 10, 30);
-	ok(estimate() > 42000 && estimate() < 45000, "one that does, mostly has its own");
+	ok(estimate() > 42000 && estimate() < 45000, "a fit with an estimate mostly keeps its own");
 }
 
 static void test_units(void)

@@ -39,7 +39,7 @@ static void test_no_file(void)
 	char deep[192];
 	bool fresh;
 
-	is_int(ledger_open(dir, "n1", true, &l, &err), -ENOENT, "no slurmd has been here");
+	is_int(ledger_open(dir, "n1", true, &l, &err), -ENOENT, "no ledger file yet");
 	is_int(ledger_create(dir, "a/b", &l, &fresh, &err), -EINVAL, "no path as node name");
 	is_int(ledger_create(dir, "", &l, &fresh, &err), -EINVAL, "nor an empty one");
 	is_int(ledger_create("/proc/nowhere", "n1", &l, &fresh, &err), -ENOENT,
@@ -78,16 +78,16 @@ static void test_files(void)
 
 	snprintf(path, sizeof(path), "%s/n1.ledger", dir);
 	is_int(fake_start(&f, dir, "n1", &err), 0, "a new ledger");
-	ok(f.fresh, "says so");
+	ok(f.fresh, "is marked fresh");
 	ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600, "mode 0600");
-	ok((uint64_t)st.st_blocks * 512 >= sizeof(struct ledger_file), "no holes");
+	ok((uint64_t)st.st_blocks * 512 >= sizeof(struct ledger_file), "no holes in the file");
 	is_int(fake_start(&g, dir, "n1", &err), -EBUSY, "a second sampler is refused");
 	is_int(fake_start(&g, dir, "n2", &err), 0, "another node is not");
 	fake_stop(&g);
 	unlink("n2.ledger");
 
 	is_int(ledger_open(dir, "n1", false, &l, &err), 0, "read-only");
-	is_int(ledger_find(l, getpid(), &slot), -ENOENT, "nobody has claimed");
+	is_int(ledger_find(l, getpid(), &slot), -ENOENT, "no slot is claimed");
 	is_str(ledger_node(l), "n1", "its node");
 	ledger_close(l);
 	is_int(fake_tick(&f, 0, 0, 0), 0, "first tick");
@@ -118,9 +118,9 @@ static const struct {
 	[NODE] = { "another node's", -EPROTO },
 	[INDEX] = { "indices out of range", 0 },
 	[HIDDEN] = { "indices out of range where no step is yet", 0 },
-	[TEXT] = { "a path without end", 0 },
+	[TEXT] = { "a path without a NUL byte", 0 },
 	[SHARED] = { "others may write to it", -EPROTO },
-	[FOREIGN] = { "somebody else's", -EPROTO },
+	[FOREIGN] = { "owned by another user", -EPROTO },
 };
 
 /* In both pages: whichever is the current one. */
@@ -208,7 +208,7 @@ static void test_damage(void)
 		hurt((enum damage)i);
 		is_int(ledger_open(dir, "n1", true, &l, &err), damage[i].open_rc, damage[i].name);
 		ledger_close(l);
-		is_int(fake_start(&f, dir, "n1", &err), 0, "a sampler takes it all the same");
+		is_int(fake_start(&f, dir, "n1", &err), 0, "a sampler opens it all the same");
 		ok(f.fresh, "but starts afresh");
 		is_u64(account_total_uj(&ledger_current(f.l)->measured), 0, "with empty accounts");
 		(void)fake_tick(&f, 0, 0, 0);
@@ -266,7 +266,7 @@ static void test_life(void)
 	ok(ledger_wait_request(f.l, 0, 0), "a claim asks for a tick");
 	ok(!ledger_wait_request(f.l, 0, 0), "once");
 	is_int(ledger_find(l, getpid(), &found), 0, "spank finds it");
-	is_u64(found, slot, "the same");
+	is_u64(found, slot, "the same slot");
 	is_int(ledger_step_energy(l, slot, &a), -ENODATA, "no tick yet, so no energy, not 0");
 	ok(ledger_slot(l, LEDGER_STEPS) == NULL, "no slot beyond the last");
 
@@ -331,14 +331,14 @@ static void test_life(void)
 	page = ledger_current(f.l);
 	is_u64(account_total_uj(&page->retired), 15000000, "its energy is with the retired");
 	is_u64(ledger_page_error_uj(page), 0, "all is there");
-	is_u64(page->conservation_error_uj, 0, "at all times");
+	is_u64(page->conservation_error_uj, 0, "in every tick");
 	is_int(fake_tick(&f, t, 0, 0), -EINVAL, "time does not go back");
 	ledger_close(l);
 	fake_stop(&f);
 	unlink(path);
 }
 
-/* From when on the CPU time is, that a step is said to have used. */
+/* From when on the CPU time was used that is read for a step. */
 static void test_told(void)
 {
 	struct fake_sampler f;
@@ -354,14 +354,14 @@ static void test_told(void)
 	is_u64(f.line[0].since_ns, t + 1, "never read: since the step began");
 	f.busy_ns[slot] = S;
 	(void)fake_tick(&f, t + 3 * S, 0, 0);
-	is_u64(f.line[0].since_ns, t + 1, "and so is what is read first");
+	is_u64(f.line[0].since_ns, t + 1, "the first reading: also since the step began");
 	f.busy_ns[slot] = 0;
 	fake_stop(&f);
 	is_int(fake_start(&f, dir, "n1", &err), 0, "another sampler");
 	close_at(f.l, slot, t + 4 * S, 2 * S);
 	(void)fake_tick(&f, t + 5 * S, 0, 0);
 	is_u64(f.line[0].since_ns, t + 3 * S, "then since the last reading");
-	ok(f.line[0].is_told, "which the step's own last word is, too");
+	ok(f.line[0].is_told, "and the CPU time that the step reports at its end counts as read");
 	fake_stop(&f);
 	unlink(path);
 }
@@ -412,7 +412,7 @@ static void test_full(void)
 		rc = ledger_claim(f.l, &id, &slot);
 	}
 	is_int(rc, 0, "every slot can be claimed");
-	is_int(ledger_claim(f.l, &batch, &slot), -ENOSPC, "then none");
+	is_int(ledger_claim(f.l, &batch, &slot), -ENOSPC, "then no slot is left");
 	(void)fake_tick(&f, t + S, 1000000007, 13);
 	is_u64(f.nlines, LEDGER_STEPS, "each of its own job");
 	is_u64(ledger_current(f.l)->slots_full, 2, "refused claims are counted");
@@ -454,11 +454,12 @@ static void test_alone(void)
 
 	is_int(ledger_claim(l, &batch, &slot), 0, "a step starts while slurmd is away");
 	values_set(&ledger_slot(l, slot)->values, METRIC_PAGE_FAULTS, 3);
-	is_int(ledger_finish(l, slot, S, 5 * NSEC_PER_MSEC, &a), -ENODATA, "and ends unseen");
+	is_int(ledger_finish(l, slot, S, 5 * NSEC_PER_MSEC, &a), -ENODATA, "and ends without a tick");
 	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "its values are there");
 	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "all the same");
 	is_int(ledger_wait_others(l, 7, slot, 0), 0, "nobody else to wait for");
-	is_int(ledger_wait_others(l, 7, LEDGER_STEPS, 1), -ETIMEDOUT, "but itself");
+	is_int(ledger_wait_others(l, 7, LEDGER_STEPS, 1), -ETIMEDOUT,
+	       "if it does not leave itself out it waits for itself");
 	ledger_leave(l, slot);
 
 	is_int(fake_start(&f, dir, "n1", &err), 0, "slurmd is back");
@@ -466,9 +467,9 @@ static void test_alone(void)
 	f.node_busy_ns = S;
 	(void)fake_tick(&f, 0, 30000000, 0);
 	is_int(ledger_job_total(l, 7, &a, &fig, NULL), 0, "the job");
-	is_int(ledger_values(l, &a, &fig), 0, "by the page");
+	is_int(ledger_values(l, &a, &fig), 0, "its values, with the energy of the page");
 	is_u64(fig.value[METRIC_ENERGY], account_total_uj(&a), "its energy is among them");
-	ok(account_total_uj(&a) > 20000000, "gets what it used in the gap");
+	ok(account_total_uj(&a) > 20000000, "and includes what it used in the gap");
 	is_u64(fig.value[METRIC_PAGE_FAULTS], 3, "its values once");
 	is_int(atomic_load(&ledger_slot(l, slot)->state), SLOT_FREE, "the slot is free");
 
@@ -483,7 +484,7 @@ static void test_alone(void)
 	ok(ledger_wait_request(f.l, t, UINT64_MAX / 2) && clock_mono_ns() >= t, "a hint waits");
 	ledger_hint_tick(l);
 	ledger_request_tick(l);
-	ok(ledger_wait_request(f.l, UINT64_MAX / 2, UINT64_MAX / 2), "but not one who waits behind it");
+	ok(ledger_wait_request(f.l, UINT64_MAX / 2, UINT64_MAX / 2), "but not if a request comes after it");
 	(void)fake_tick(&f, 0, 1000, 0);
 	is_u64(ledger_current(f.l)->measured.total_uj[0], 30001000, "counted once");
 	ledger_close(l);
@@ -516,7 +517,7 @@ static void test_hint_after_failure(void)
 	(void)waitpid(child, NULL, 0);
 	(void)fake_book(&f, 0, 0, 0);
 	ok(!ledger_wait_request(f.l, 0, clock_mono_ns() + 50 * NSEC_PER_MSEC),
-	   "one before it does not have it tried over and over");
+	   "a hint from before it does not repeat it at once");
 	fake_stop(&f);
 	unlink(path);
 }
@@ -551,8 +552,8 @@ static void test_values(void)
 	is_u64(f.value[METRIC_ENERGY], 5, "energy");
 	is_u64(f.value[METRIC_CO2E], 9, "emissions");
 	is_u64(f.value[METRIC_CPU_CO2E], 9, "of the CPU");
-	is_int(f.reason[METRIC_GPU_CO2E], REASON_NO_SENSOR, "not known of what nobody measures");
-	ok(values_has(&f, METRIC_LAST_FACTOR), "none by an old factor is known");
+	is_int(f.reason[METRIC_GPU_CO2E], REASON_NO_SENSOR, "unknown for a domain without sensor");
+	ok(values_has(&f, METRIC_LAST_FACTOR), "0 J by the last factor is a value");
 	is_int(f.reason[METRIC_CO2E_MARKET], REASON_NO_CONTRACT, "no contract is not 0");
 	page->market_known = 1;
 	ledger_account_values(page, &a, &f);
@@ -587,7 +588,7 @@ static void show_tick_cost(void)
 	unlink(path);
 }
 
-/* A child that plays a slurmstepd: it waits for a tick, and reads what that booked. */
+/* A child in the place of slurmstepd: it waits for a tick, and reads what that booked. */
 static void test_await_tick(void)
 {
 	const struct ledger_identity id = { .job_id = 5, .job_cpus = 1, .step_cpus = 1, .node_count = 1 };
@@ -602,7 +603,7 @@ static void test_await_tick(void)
 	if (fake_start(&f, dir, "n1", NULL) < 0)
 		return;
 	is_int(ledger_await_tick(f.l, 20 * NSEC_PER_MSEC), -ETIMEDOUT, "no tick comes");
-	ok(clock_mono_ns() - begin_ns >= 20 * NSEC_PER_MSEC, "  which takes its time");
+	ok(clock_mono_ns() - begin_ns >= 20 * NSEC_PER_MSEC, "  until the timeout");
 	(void)fake_tick(&f, 0, 0, 0);
 	is_int(ledger_claim(f.l, &id, &slot), 0, "a step");
 	is_int(ledger_step_view(f.l, slot, &view), -ENODATA, "  that no tick has seen");
@@ -610,12 +611,13 @@ static void test_await_tick(void)
 	child = fork();
 	if (child == 0)
 		_exit(ledger_await_tick(f.l, 60 * NSEC_PER_SEC) < 0);
-	ok(ledger_wait_request(f.l, UINT64_MAX / 2, clock_mono_ns() + 60 * NSEC_PER_SEC), "somebody waits");
+	ok(ledger_wait_request(f.l, UINT64_MAX / 2, clock_mono_ns() + 60 * NSEC_PER_SEC),
+	   "a process that waits asks for a tick");
 	f.busy_ns[slot] = 7000000;
 	(void)fake_tick(&f, 0, 5000, 0);
 	ok(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, "  and is woken");
 	is_int(ledger_step_view(f.l, slot, &view), 0, "what that tick booked");
-	is_u64(view.t_mono_ns, ledger_current(f.l)->t_mono_ns, "  is of its time");
+	is_u64(view.t_mono_ns, ledger_current(f.l)->t_mono_ns, "  has the time of that tick");
 	is_u64(view.busy_ns, 7000000, "  CPU time");
 	ok(account_total_uj(&view.energy) > 0, "  energy");
 	is_int(ledger_step_view(f.l, LEDGER_STEPS, &view), -EINVAL, "no slot");

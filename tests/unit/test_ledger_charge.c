@@ -117,7 +117,7 @@ static void check_sums(const struct rig *r, const char *what)
 		same = same && sum.factor_uj[i] == p->measured.factor_uj[i];
 	ok(same && sum.market_ng == p->measured.market_ng, "%s: all accounts are the node's", what);
 	is_u64(sum.factor_uj[0] + sum.factor_uj[1] + sum.factor_uj[2] + sum.factor_uj[3],
-	       account_total_uj(&sum), "the four links are the energy");
+	       account_total_uj(&sum), "the energy by the four steps of the chain adds up");
 }
 
 /* --- what happens ------------------------------------------------------------------------ */
@@ -163,7 +163,7 @@ static void test_change(void)
 	teardown(&r);
 }
 
-/* A BMC tells every 5 s: what it tells 1 s after the change is of 4 s before it. */
+/* A BMC reports every 5 s: 4 s of what it reports 1 s after the change are from before it. */
 static void test_slow(void)
 {
 	struct rig r;
@@ -175,8 +175,10 @@ static void test_slow(void)
 	r.f.wall_ns += S;
 	(void)fake_tick(&r.f, r.t, 50000000, 3600000);
 	/* CPU: 25 J at 140; memory, which is told at once and nobody used: the system's 3.6 J at 500 */
-	is_u64(account_co2e_ng(account(&r, 0)), 1166667, "by the time that the energy is of");
-	is_u64(ledger_current(r.f.l)->measured.co2e_ng[DOMAIN_DRAM], 600000, "a fast sensor by its own");
+	is_u64(account_co2e_ng(account(&r, 0)), 1166667,
+	       "by the factors of the time in which the energy was used");
+	is_u64(ledger_current(r.f.l)->measured.co2e_ng[DOMAIN_DRAM], 600000,
+	       "a fast sensor by the factor of its own time");
 	check_sums(&r, "a slow sensor");
 	r.t += S;
 	r.f.wall_ns += S;
@@ -186,7 +188,7 @@ static void test_slow(void)
 	check_sums(&r, "and then in every tick");
 	teardown(&r);
 
-	/* 2 s of an outage's last hour and 3 s after it: the links by that time, too */
+	/* 2 s of an outage's last hour and 3 s after it: the steps of the chain by that time, too */
 	setup(&r, T0 + 1800 + HOUR + 2);
 	claim(&r, 0, r.t);
 	r.f.cpu_ns = 5 * S;
@@ -195,7 +197,7 @@ static void test_slow(void)
 	(void)fake_tick(&r.f, r.t, 50000000, 0);
 	is_u64(account(&r, 0)->factor_uj[FACTOR_FRESH], 10000000, "10 J fresh");
 	is_u64(account(&r, 0)->factor_uj[FACTOR_LAST], 15000000, "15 J by the last factor");
-	check_sums(&r, "links");
+	check_sums(&r, "steps of the chain");
 	teardown(&r);
 }
 
@@ -212,11 +214,11 @@ static void test_outage(void)
 	tick(&r, 1);
 	a = account(&r, 0);
 	is_u64(a->factor_uj[FACTOR_FRESH], 5000000, "fresh to its last second");
-	is_u64(a->factor_uj[FACTOR_LAST], 0, "and not yet old");
+	is_u64(a->factor_uj[FACTOR_LAST], 0, "and nothing by the last factor yet");
 	tick(&r, 1);
 	a = account(&r, 0);
 	is_u64(a->factor_uj[FACTOR_FRESH], 5000000, "from then on not fresh any more");
-	is_u64(a->factor_uj[FACTOR_LAST], 5000000, "but the last");
+	is_u64(a->factor_uj[FACTOR_LAST], 5000000, "but by the last factor");
 	is_u64(account_co2e_ng(a), 1666666, "at the same 500 g/kWh");
 	tick(&r, last_s - fresh_s - 2);
 	tick(&r, 2);
@@ -224,7 +226,8 @@ static void test_outage(void)
 	is_u64(a->factor_uj[FACTOR_LAST], (last_s - fresh_s) * 5000000, "for five hours");
 	is_u64(a->factor_uj[FACTOR_STATIC], 5000000, "then the yearly mean");
 	/* 5 J, 5 J and 89,990 J at 500, 10 J at 270 */
-	is_u64(account_co2e_ng(a), 833333 + 833333 + UINT64_C(14998333333) + 900000, "exactly");
+	is_u64(account_co2e_ng(a), 833333 + 833333 + UINT64_C(14998333333) + 900000,
+	       "emissions of all of it");
 	check_sums(&r, "an outage");
 	teardown(&r);
 }

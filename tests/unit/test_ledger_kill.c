@@ -69,7 +69,7 @@ static pid_t start_sampler(void)
 	return pid;
 }
 
-/* Ends with what ledger_finish() said; with OPEN it dies before. */
+/* The exit status tells the result of ledger_finish(); with DIES it dies before that. */
 static _Noreturn void run_stepd(uint32_t step_id, bool dies, uint64_t nap_ns,
 				uint64_t timeout_ns)
 {
@@ -186,7 +186,7 @@ static void test_cut_off(void)
 	fake_stop(&f);
 	(void)fake_start(&f, dir, NODE, &err);
 	(void)fake_tick(&f, 0, 0, 0);
-	is_int(atomic_load(&s->stepd_pid), getpid(), "who is about to claim it may go on");
+	is_int(atomic_load(&s->stepd_pid), getpid(), "a stepd that is about to claim the slot keeps it");
 
 	/* a stepd killed while it claimed, and one whose number another process has now */
 	atomic_store(&s->stepd_pid, INT32_MAX);
@@ -198,7 +198,7 @@ static void test_cut_off(void)
 	is_int(atomic_load(&s->state), SLOT_FREE, "killed while it wrote its identity");
 	is_int(ledger_claim(l, &id, &slot), 0, "the slot can be claimed");
 	s->stepd_start++;
-	is_int(ledger_find(l, getpid(), &slot), -ENOENT, "a reused number is nobody's");
+	is_int(ledger_find(l, getpid(), &slot), -ENOENT, "a process with the pid of an earlier stepd finds no slot");
 	s->t_open_mono_ns -= 2 * NSEC_PER_SEC; /* nor is it that of a step that is a moment old */
 	fake_stop(&f);
 	(void)fake_start(&f, dir, NODE, &err);
@@ -230,7 +230,7 @@ static void test_processes(void)
 	is_int(reap(pid), 0, "which ends well");
 	pid = start_stepd(3, true, 30 * NSEC_PER_MSEC, 0);
 	is_int(ledger_wait_others(l, JOB, slot, PATIENCE_NS), 0, "or for one that is killed");
-	is_int(reap(pid), 1000 + SIGKILL, "it was");
+	is_int(reap(pid), 1000 + SIGKILL, "it was killed");
 	ledger_leave(l, slot);
 	ledger_close(l);
 	(void)kill(sampler, SIGKILL);
@@ -328,7 +328,7 @@ static void test_random_kills(void)
 		else
 			odd++;
 	}
-	is_u64(odd, 0, "nobody failed");
+	is_u64(odd, 0, "no process ended in another way");
 	is_u64(wrong_pages, 0, "each page adds up after each kill");
 	is_u64(ended + killed, ROUNDS * STEPS_PER_ROUND, "all steps are over");
 	deadline = clock_mono_ns() + PATIENCE_NS;

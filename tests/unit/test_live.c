@@ -197,10 +197,10 @@ static void test_pressure(void)
 	is_u64(value(1, METRIC_CPU_PRESSURE_SOME), UINT64_MAX, "where there is no PSI it is unknown, not 0");
 	shown[0].stalled_ns = 0;
 	tick();
-	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 70, "one that cannot be read any more leaves the last one");
+	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 70, "if PSI cannot be read any more the last value stays");
 	leave_values(0, METRIC_CPU_PRESSURE_SOME, 90);
 	tick();
-	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 90, "the end has the slurmstepd's");
+	is_u64(value(0, METRIC_CPU_PRESSURE_SOME), 90, "at the step's end slurmstepd's value counts");
 	is_u64(shown[0].npressure, 2, "the cgroup is not read any more");
 	end();
 	begin();
@@ -226,7 +226,7 @@ static void test_closing(void)
 	shown[0].user_ns = 9999;
 	live_read(&live, node.l, NULL, NULL);
 	is_u64(value(0, METRIC_CPU_USER_TIME), 1200, "a step that ends has what its slurmstepd left");
-	is_u64(value(0, METRIC_TCP_RECEIVED_BYTES), 50, "and what that did not");
+	is_u64(value(0, METRIC_TCP_RECEIVED_BYTES), 50, "and what the sampler had read before");
 	is_u64(shown[0].ncounters, 1, "it is not read any more");
 	s = ledger_slot(node.l, 0);
 	values_set(&s->values, METRIC_CPU_USER_TIME, 1100);
@@ -249,10 +249,10 @@ static void test_told(void)
 	values_set(&f, METRIC_CYCLES, 500);
 	ledger_tell(node.l, 0, &f);
 	tick();
-	is_u64(value(0, METRIC_CYCLES), 500, "a slurmstepd's counters are the sampler's");
+	is_u64(value(0, METRIC_CYCLES), 500, "the sampler takes over slurmstepd's counters");
 	values_set(&f, METRIC_CYCLES, 700);
 	ledger_tell(node.l, 0, &f);
-	is_u64(value(0, METRIC_CYCLES), 500, "from its next reading on");
+	is_u64(value(0, METRIC_CYCLES), 500, "a later value only at its next reading");
 	is_int(ledger_step_live(node.l, 0, &f), 0, "the slurmstepd itself");
 	is_u64(f.value[METRIC_CYCLES], 700, "  has its last value at once");
 	is_u64(f.value[METRIC_CPU_USER_TIME], 1000, "  and what the sampler read");
@@ -302,13 +302,15 @@ static void test_torn(void)
 	shown[0].user_ns = 1000;
 	tick();
 	atomic_fetch_add(&ledger_slot(node.l, 0)->live.seq, 1);
-	is_int(ledger_step_live(node.l, 0, &f), -ENODATA, "a slurmd that was killed in the middle");
+	is_int(ledger_step_live(node.l, 0, &f), -ENODATA,
+	       "half-written values of a killed slurmd are not used");
 	tick();
-	is_int(ledger_step_live(node.l, 0, &f), 0, "the next one writes it anew");
+	is_int(ledger_step_live(node.l, 0, &f), 0, "the next slurmd writes them anew");
 	is_u64(f.value[METRIC_CPU_USER_TIME], 1000, "  all of it");
 	atomic_fetch_add(&ledger_slot(node.l, 0)->values_seq, 1);
-	ok(!ledger_told(ledger_slot(node.l, 0), &f), "so does a slurmstepd's");
-	is_int(ledger_step_live(node.l, 0, &f), 0, "without which there is the sampler's part");
+	ok(!ledger_told(ledger_slot(node.l, 0), &f),
+	   "half-written values of a killed slurmstepd are not used");
+	is_int(ledger_step_live(node.l, 0, &f), 0, "then there are the sampler's values only");
 	end();
 }
 
