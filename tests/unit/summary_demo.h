@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * summary_demo.h - two months of a cluster that is made up, the same at each run: what tests of reports and the pictures
- * in doc/ show.
+ * summary_demo.h - two months of a made-up cluster, the same at each run, for the tests of reports and the pictures in
+ * doc/.
  */
 #ifndef CEEMS_TESTS_SUMMARY_DEMO_H
 #define CEEMS_TESTS_SUMMARY_DEMO_H

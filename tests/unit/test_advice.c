@@ -298,7 +298,7 @@ static void idle_energy(struct record *r, int how)
 		values_miss(&r->values, METRIC_CPU_ENERGY_STATIC, REASON_NO_SENSOR);
 }
 
-/* These are off until a site wants them. */
+/* Rules that are off by default. */
 static void gpu_small(struct record *r, int how)
 {
 	set_gpus(r, 1);
@@ -484,7 +484,7 @@ static void test_cases(void)
 			record_destroy(r);
 		}
 	}
-	is_u64(ARRAY_SIZE(cases), advice_nrules, "every rule is here");
+	is_u64(ARRAY_SIZE(cases), advice_nrules, "every rule has a case");
 	advice_site_free(&site);
 }
 
@@ -499,21 +499,24 @@ static void test_silence(void)
 	r->end = r->start + 299;
 	is_u64(advice_find(r, NULL, 0, a, MAX), 0, "none below five minutes");
 	r->end = 0;
-	is_u64(advice_find(r, NULL, 0, a, MAX), 0, "none where nobody knows how long");
+	is_u64(advice_find(r, NULL, 0, a, MAX), 0, "none where the end is unknown");
 	set_state(r, "RUNNING");
 	set_gpus(r, 1);
 	values_set(&r->values, METRIC_GPU_NO_PROCESS, 3600 * NS);
 	values_set(&r->values, METRIC_GPU_BUSY, 0);
-	is_u64(advice_find(r, NULL, BEGIN + 200, a, MAX), 0, "nor of a job that just began");
-	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "a running job hears of its GPUs alone");
-	is_str(a[0].rule->name, "gpu-no-process", "which have no process");
-	is_str(advice_saving_text(&a[0], false, text, sizeof(text)), "saves 50.0 Wh", "what they used");
+	is_u64(advice_find(r, NULL, BEGIN + 200, a, MAX), 0,
+	       "none for a job that runs for less than five minutes");
+	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "a running job has advice on its GPUs only");
+	is_str(a[0].rule->name, "gpu-no-process", "of the rule gpu-no-process");
+	is_str(advice_saving_text(&a[0], false, text, sizeof(text)), "saves 50.0 Wh",
+	       "the saving is the energy of its GPUs");
 	is_str(advice_explain(&a[0], r, NULL, BEGIN + 3600, text, sizeof(text)),
-	       "gpu_no_process 100 % > 90 %, gpus 1 > 0", "and why");
+	       "gpu_no_process 100 % > 90 %, gpus 1 > 0",
+	       "the explanation names the values and the thresholds");
 	values_miss(&r->values, METRIC_ENERGY, REASON_NO_SENSOR);
 	values_miss(&r->values, METRIC_GPU_ENERGY, REASON_NO_SENSOR);
-	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "without energy, too");
-	is_str(advice_saving_text(&a[0], true, text, sizeof(text)), "", "but not what it saves");
+	is_u64(advice_find(r, NULL, BEGIN + 3600, a, MAX), 1, "without energy values the advice is the same");
+	is_str(advice_saving_text(&a[0], true, text, sizeof(text)), "", "but has no saving");
 	record_destroy(r);
 }
 
@@ -527,15 +530,15 @@ static void test_order(void)
 	values_set(&r->values, METRIC_MEMORY_PEAK, GIB);
 	r->time_limit_min.value = 1000;
 	n = advice_find(r, NULL, 0, a, MAX);
-	is_u64(n, 3, "three things at once");
-	is_str(a[0].rule->name, "serial", "what saves most");
+	is_u64(n, 3, "three rules apply");
+	is_str(a[0].rule->name, "serial", "first what saves most");
 	is_str(a[1].rule->name, "limit-far", "then what is serious");
 	is_str(a[2].rule->name, "memory-unused", "then the rest");
-	is_u64(advice_find(r, NULL, 0, a, 2), 2, "no more than there is room for");
+	is_u64(advice_find(r, NULL, 0, a, 2), 2, "no more than the array holds");
 	record_destroy(r);
 }
 
-/* Of a job from START to END, seconds after 22:00. */
+/* The cleaner hour of a job that ran from START to END, in seconds after 22:00. */
 static const struct {
 	const char *what, *kind, *region;
 	int64_t start, end;
@@ -543,21 +546,22 @@ static const struct {
 	int64_t begin; /* in hours after 22:00 */
 	double saved;
 } hours[] = {
-	{ "an hour, and a later one", "average", "FR", 800, 4400, true, 5, 0.5 },
-	{ "two hours: half of the time", "average", "FR", 0, 7200, true, 4, 0.25 },
-	{ "an earlier one", "average", "FR", 20 * HOUR, 21 * HOUR, true, 5, 0.5 },
-	{ "24 hours away", "average", "FR", -19 * HOUR, -18 * HOUR, true, 5, 0.5 },
-	{ "more than 24 hours away", "average", "FR", -19 * HOUR - 1, -18 * HOUR - 1, true, -19, 0 },
-	{ "its own", "average", "FR", 5 * HOUR, 6 * HOUR, true, 5, 0 },
+	{ "a job of an hour: a later hour is cleaner", "average", "FR", 800, 4400, true, 5, 0.5 },
+	{ "a job of two hours: half of it is in the cleaner hour", "average", "FR", 0, 7200, true, 4, 0.25 },
+	{ "an earlier hour is cleaner", "average", "FR", 20 * HOUR, 21 * HOUR, true, 5, 0.5 },
+	{ "the cleaner hour is 24 hours away", "average", "FR", -19 * HOUR, -18 * HOUR, true, 5, 0.5 },
+	{ "the cleaner hour is more than 24 hours away", "average", "FR", -19 * HOUR - 1, -18 * HOUR - 1,
+	  true, -19, 0 },
+	{ "the job's own hour is the cleanest", "average", "FR", 5 * HOUR, 6 * HOUR, true, 5, 0 },
 	{ "a static factor", "static", "FR", 800, 4400, false, 0, 0 },
 	{ "factors of two kinds", "average, static", "FR", 800, 4400, false, 0, 0 },
-	{ "another region, as of another cluster", "average", "DE", 800, 4400, false, 0, 0 },
+	{ "another region", "average", "DE", 800, 4400, false, 0, 0 },
 	{ "emissions without an origin", "", "", 800, 4400, false, 0, 0 },
-	{ "it runs", "average", "FR", 800, 0, false, 0, 0 },
-	{ "a day", "average", "FR", -12 * HOUR, 12 * HOUR, true, -18, 0 },
-	{ "more than a day", "average", "FR", -12 * HOUR, 12 * HOUR + 1, false, 0, 0 },
+	{ "a running job", "average", "FR", 800, 0, false, 0, 0 },
+	{ "a job of a day", "average", "FR", -12 * HOUR, 12 * HOUR, true, -18, 0 },
+	{ "a job of more than a day", "average", "FR", -12 * HOUR, 12 * HOUR + 1, false, 0, 0 },
 	{ "a job that the series does not cover", "average", "FR", 200 * HOUR, 201 * HOUR, false, 0, 0 },
-	{ "the series has begun in it", "average", "FR", -26 * HOUR - 1, -25 * HOUR, false, 0, 0 },
+	{ "a job that starts before the series", "average", "FR", -26 * HOUR - 1, -25 * HOUR, false, 0, 0 },
 };
 
 static void test_cleaner_hours(void)
@@ -580,7 +584,8 @@ static void test_cleaner_hours(void)
 		if (hours[i].found && rc)
 			ok(found.saved > hours[i].saved - 1e-9 && found.saved < hours[i].saved + 1e-9 &&
 				   (!(found.saved > 0) || (int64_t)found.begin == ten + hours[i].begin * HOUR),
-			   "from %+lld h on: %g", ((long long)found.begin - ten) / HOUR, found.saved);
+			   "  the best start is %+lld h after 22:00, saving %g",
+			   ((long long)found.begin - ten) / HOUR, found.saved);
 		if (!i)
 			ok(!cleaner_hour_find(&without, r, &found) && !cleaner_hour_find(NULL, r, &found),
 			   "none without a series");
@@ -641,10 +646,10 @@ static void test_words(void)
 	r->end = r->start + 100;
 	values_set(&r->values, METRIC_CPU_TIME, 100 * NS);
 	r->time_limit_min.value = 10000;
-	is_u64(advice_find(r, &site, 0, a, MAX), 1, "one rule is off, and a minute is long enough");
-	is_str(a[0].what, "one of 8 CPUs", "in the site's words");
-	is_str(a[0].type, "see 10-10:00:00", "all of them");
-	is_str(a[0].link, "https://hpc.example/serial#x", "with its link");
+	is_u64(advice_find(r, &site, 0, a, MAX), 1, "one rule off, min-elapsed 60 s: one advice is left");
+	is_str(a[0].what, "one of 8 CPUs", "the site's text for what was seen");
+	is_str(a[0].type, "see 10-10:00:00", "the site's text for what to type");
+	is_str(a[0].link, "https://hpc.example/serial#x", "the site's link");
 	record_destroy(r);
 	advice_site_free(&site);
 	close(fd);

@@ -22,7 +22,8 @@ static const struct {
 	{ "no cycles, no IPC", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES, 5, 0, S, 1, NONE },
 	{ "IPC of a sum that overflowed", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES, 5,
 	  UINT64_MAX, S, 1, NONE },
-	{ "IPC of another", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES, UINT64_MAX, 5, S, 1,
+	{ "IPC of instructions that overflowed", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES,
+	  UINT64_MAX, 5, S, 1,
 	  NONE },
 	{ "IPC", DERIVED_IPC, METRIC_INSTRUCTIONS, METRIC_CYCLES, 3000, 2000, 0, 0, 1.5 },
 	{ "3e9 cycles in the 1.5 s that tasks ran", DERIVED_FREQUENCY, METRIC_CYCLES, METRIC_PMU_ENABLED,
@@ -75,9 +76,10 @@ static const struct {
 	{ "waited and ran for more than 64 bits", DERIVED_RUN_DELAY_RATE, METRIC_RUN_DELAY,
 	  METRIC_CPU_TIME, UINT64_C(1) << 63, UINT64_C(1) << 63, S, 1, 0.5 },
 
-	{ "nothing was wanted of the PMU", DERIVED_PMU_COVERAGE, METRIC_PMU_RUNNING,
+	{ "the PMU was never enabled", DERIVED_PMU_COVERAGE, METRIC_PMU_RUNNING,
 	  METRIC_PMU_ENABLED, 0, 0, S, 1, NONE },
-	{ "more than was wanted", DERIVED_PMU_COVERAGE, METRIC_PMU_RUNNING, METRIC_PMU_ENABLED, 2,
+	{ "PMU running for longer than enabled", DERIVED_PMU_COVERAGE, METRIC_PMU_RUNNING,
+	  METRIC_PMU_ENABLED, 2,
 	  1, S, 1, NONE },
 	{ "never got a counter", DERIVED_PMU_COVERAGE, METRIC_PMU_RUNNING, METRIC_PMU_ENABLED, 0, S,
 	  S, 1, 0 },
@@ -92,7 +94,7 @@ static const struct {
 
 	{ "nothing was read", DERIVED_IO_CACHE_RATE, METRIC_STORAGE_READ_BYTES,
 	  METRIC_IO_READ_BYTES, 0, 0, S, 1, NONE },
-	{ "a mapped file was", DERIVED_IO_CACHE_RATE, METRIC_STORAGE_READ_BYTES,
+	{ "only a mapped file was read", DERIVED_IO_CACHE_RATE, METRIC_STORAGE_READ_BYTES,
 	  METRIC_IO_READ_BYTES, 4096, 10, S, 1, NONE },
 	{ "all from storage", DERIVED_IO_CACHE_RATE, METRIC_STORAGE_READ_BYTES,
 	  METRIC_IO_READ_BYTES, 4096, 4096, S, 1, 0 },
@@ -105,24 +107,30 @@ static const struct {
 	{ "6 KiB s in 4 s", DERIVED_MEMORY_MEAN, METRIC_MEMORY_TIME, METRIC_MEMORY_TIME, 6, 6, 4 * S, 1, 1536 },
 	{ "page cache for no time", DERIVED_PAGE_CACHE_MEAN, METRIC_CACHE_TIME, METRIC_CACHE_TIME, 5, 5, 0, 1,
 	  NONE },
-	{ "none of it", DERIVED_PAGE_CACHE_MEAN, METRIC_CACHE_TIME, METRIC_CACHE_TIME, 0, 0, S, 1, 0 },
+	{ "no page cache at all", DERIVED_PAGE_CACHE_MEAN, METRIC_CACHE_TIME, METRIC_CACHE_TIME, 0, 0, S,
+	  1, 0 },
 	{ "nothing allocated", DERIVED_MEMORY_EFFICIENCY, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED, 5, 0, S, 1,
 	  NONE },
 	{ "three quarters of it used", DERIVED_MEMORY_EFFICIENCY, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED, 3, 4,
 	  S, 1, 0.75 },
 	{ "no GPU held", DERIVED_GPU_UTILIZATION, METRIC_GPU_BUSY, METRIC_GPU_HELD, 0, 0, S, 1, NONE },
 	{ "more without process than held", DERIVED_GPU_NO_PROCESS_RATE, METRIC_GPU_NO_PROCESS, METRIC_GPU_HELD, 2, 1, S, 1, NONE },
-	{ "more SMs than held", DERIVED_GPU_SM_ACTIVE_RATE, METRIC_GPU_SM_ACTIVE, METRIC_GPU_HELD, 2, 1, S, 1, NONE },
-	{ "more warps than held", DERIVED_GPU_SM_OCCUPANCY_RATE, METRIC_GPU_SM_OCCUPANCY, METRIC_GPU_HELD, 2, 1, S, 1, NONE },
-	{ "more of the tensor pipes than held", DERIVED_GPU_TENSOR_RATE, METRIC_GPU_TENSOR, METRIC_GPU_HELD, 2, 1, S, 1, NONE },
-	{ "more bandwidth than held", DERIVED_GPU_DRAM_RATE, METRIC_GPU_DRAM, METRIC_GPU_HELD, 2, 1, S, 1, NONE },
+	{ "SMs active for longer than held", DERIVED_GPU_SM_ACTIVE_RATE, METRIC_GPU_SM_ACTIVE,
+	  METRIC_GPU_HELD, 2, 1, S, 1, NONE },
+	{ "warps active for longer than held", DERIVED_GPU_SM_OCCUPANCY_RATE, METRIC_GPU_SM_OCCUPANCY,
+	  METRIC_GPU_HELD, 2, 1, S, 1, NONE },
+	{ "tensor pipes active for longer than held", DERIVED_GPU_TENSOR_RATE, METRIC_GPU_TENSOR,
+	  METRIC_GPU_HELD, 2, 1, S, 1, NONE },
+	{ "DRAM active for longer than held", DERIVED_GPU_DRAM_RATE, METRIC_GPU_DRAM, METRIC_GPU_HELD, 2,
+	  1, S, 1, NONE },
 	{ "a GPU busy for a quarter", DERIVED_GPU_UTILIZATION, METRIC_GPU_BUSY, METRIC_GPU_HELD, S, 4 * S, S, 1, 0.25 },
 	{ "held without process", DERIVED_GPU_NO_PROCESS_RATE, METRIC_GPU_NO_PROCESS, METRIC_GPU_HELD, S, S, S, 1, 1 },
 	{ "SMs", DERIVED_GPU_SM_ACTIVE_RATE, METRIC_GPU_SM_ACTIVE, METRIC_GPU_HELD, 0, S, S, 1, 0 },
 	{ "occupancy", DERIVED_GPU_SM_OCCUPANCY_RATE, METRIC_GPU_SM_OCCUPANCY, METRIC_GPU_HELD, S, 2 * S, S, 1, 0.5 },
 	{ "tensor pipes", DERIVED_GPU_TENSOR_RATE, METRIC_GPU_TENSOR, METRIC_GPU_HELD, S, 2 * S, S, 1, 0.5 },
 	{ "bandwidth", DERIVED_GPU_DRAM_RATE, METRIC_GPU_DRAM, METRIC_GPU_HELD, 3 * S, 4 * S, S, 1, 0.75 },
-	{ "more than that, without a limit", DERIVED_MEMORY_EFFICIENCY, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED,
+	{ "more memory used than allocated", DERIVED_MEMORY_EFFICIENCY, METRIC_MEMORY_PEAK,
+	  METRIC_MEMORY_ALLOCATED,
 	  6, 4, S, 1, 1.5 },
 };
 
@@ -220,13 +228,13 @@ static void test_part_counted(void)
 	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
 		ok(!derived_value(of_whole[i], &f, S, 1, &v), "half of the job was counted: no %s",
 		   derived_table[of_whole[i]].name);
-	ok(derived_value(DERIVED_IPC, &f, S, 1, &v), "what is of the same part is told");
+	ok(derived_value(DERIVED_IPC, &f, S, 1, &v), "a ratio of two values of the counted part is known");
 	values_set(&f, METRIC_PMU_ENABLED, 37 * S / 2);
 	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
 		ok(!derived_value(of_whole[i], &f, S, 1, &v), "more than a twentieth lacks: no %s", derived_table[of_whole[i]].name);
 	values_set(&f, METRIC_PMU_ENABLED, 20 * S - S / 2);
 	for (i = 0; i < ARRAY_SIZE(of_whole); i++)
-		ok(derived_value(of_whole[i], &f, S, 1, &v), "all of it was, in turns: %s",
+		ok(derived_value(of_whole[i], &f, S, 1, &v), "all of it was counted, multiplexed: %s",
 		   derived_table[of_whole[i]].name);
 }
 
@@ -236,7 +244,7 @@ int main(void)
 	double v = 7;
 
 	values_init(&f);
-	ok(!derived_value(DERIVED_N, &f, S, 1, &v) && v == 7, "there is no such ratio");
+	ok(!derived_value(DERIVED_N, &f, S, 1, &v) && v == 7, "DERIVED_N is no ratio");
 	values_set(&f, METRIC_INSTRUCTIONS, 5);
 	values_set(&f, METRIC_CYCLES, 0);
 	ok(!derived_value(DERIVED_IPC, &f, S, 1, &v) && v == 7, "nothing is written on failure");

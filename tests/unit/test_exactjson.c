@@ -129,12 +129,15 @@ static void test_find(void)
 	const char *name;
 	json_t *o = NULL;
 
-	ok(exactjson_find(&c, "a.b.x", false, &o, &name) == 0 && !o, "not there");
-	ok(exactjson_find(&c, "a.b.x", true, &o, &name) == 0 && o && !strcmp(name, "x"), "made");
+	ok(exactjson_find(&c, "a.b.x", false, &o, &name) == 0 && !o, "a.b.x is not there");
+	ok(exactjson_find(&c, "a.b.x", true, &o, &name) == 0 && o && !strcmp(name, "x"),
+	   "a.b.x: its object is made");
 	(void)json_object_set_new(o, name, json_integer(1));
-	ok(exactjson_find(&c, "a.b.y", true, &o, &name) == 0 && json_object_size(o) == 1, "the same");
-	ok(exactjson_find(&c, "a.z", true, &o, &name) == 0 && json_object_size(o) == 1, "the one above");
-	ok(exactjson_find(&c, "z", true, &o, &name) == 0 && o == c.root, "the root");
+	ok(exactjson_find(&c, "a.b.y", true, &o, &name) == 0 && json_object_size(o) == 1,
+	   "a.b.y: the same object");
+	ok(exactjson_find(&c, "a.z", true, &o, &name) == 0 && json_object_size(o) == 1,
+	   "a.z: the object above");
+	ok(exactjson_find(&c, "z", true, &o, &name) == 0 && o == c.root, "z: the root");
 	is_int(exactjson_find(&c, "a.b.x.y", false, &o, &name), -EINVAL, "a number is no object");
 	text = exactjson_dump(c.root, NULL);
 	is_str(text, "{\"a\":{\"b\":{\"x\":1}}}", "nothing else was made");

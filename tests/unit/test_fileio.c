@@ -26,8 +26,9 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/file", dir);
 	is_int(fileio_write_atomic(path, "12345", 5, 0640, &err), 0, "write");
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640, "mode as asked");
-	is_int(fileio_write_for_group(path, "12345", 5, 0640, getgid(), &err), 0, "for a group");
-	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640 && st.st_gid == getgid(), "which has it");
+	is_int(fileio_write_for_group(path, "12345", 5, 0640, getgid(), &err), 0, "write for a group");
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0640 && st.st_gid == getgid(),
+	   "the file has that group");
 	fd = fileio_open_at_root(dir, "/file");
 	ok(fd >= 0, "open below a root");
 	is_int(fileio_pread_u64(fd, &v), 0, "number");
@@ -49,7 +50,7 @@ int main(void)
 	       "the message names the file");
 	snprintf(deep, sizeof(deep), "%s/a/b/c", dir);
 	is_int(fileio_mkdir_p(deep, 0755, &err), 0, "mkdir -p");
-	is_int(fileio_mkdir_p(deep, 0755, &err), 0, "again");
+	is_int(fileio_mkdir_p(deep, 0755, &err), 0, "mkdir -p of a folder that exists");
 	rmdir(deep);
 	snprintf(deep, sizeof(deep), "%s/a/b", dir);
 	rmdir(deep);

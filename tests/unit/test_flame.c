@@ -100,12 +100,14 @@ static void test_sums(void)
 	ok(has_values(f, "main", 100, 1000), "main");
 	ok(has_values(f, "f", 200, 600), "a recursive function counts once");
 	ok(has_values(f, "g", 0, 300) && has_values(f, "h", 300, 300), "an inlined function below the one that has it");
-	ok(has_values(f, "copy", 400, 400) && find_name(f, "copy")->kind == FLAME_KERNEL, "the kernel's");
-	ok(has_values(f, "[x.so]", 500, 500) && find_name(f, "[x.so]")->kind == FLAME_UNKNOWN, "no name: the file's");
+	ok(has_values(f, "copy", 400, 400) && find_name(f, "copy")->kind == FLAME_KERNEL,
+	   "a function of the kernel");
+	ok(has_values(f, "[x.so]", 500, 500) && find_name(f, "[x.so]")->kind == FLAME_UNKNOWN,
+	   "no symbol: the name of the file");
 	ok(f->whole[0] == 700 && f->cut[0] == 300 && f->failed[0] == 500, "how the stacks ended");
 	is_u64(f->samples[0], 15, "samples");
-	is_int(flame_top(f, false, &top), 0, "the largest");
-	is_str(f->name[top[0]].text, "[x.so]", "first");
+	is_int(flame_top(f, false, &top), 0, "sorted by size");
+	is_str(f->name[top[0]].text, "[x.so]", "the largest first");
 	is_str(f->name[top[1]].text, "copy", "then the next");
 	free(top);
 	flame_destroy(f);
@@ -116,7 +118,7 @@ static void test_filter(void)
 {
 	struct flame *f = make_flame(&(struct flame_filter){ .has_task = true, .task = 1 });
 
-	ok(has_values(f, "app", 0, 300), "a task");
+	ok(has_values(f, "app", 0, 300), "the samples of one task only");
 	flame_destroy(f);
 	f = make_flame(&(struct flame_filter){ .hides_kernel = true });
 	ok(has_values(f, "f", 600, 600), "what the kernel does is its caller's");
@@ -138,7 +140,7 @@ static void test_two(void)
 	is_int(flame_add(f, q, 1, 2, FLAME_OTHER), 0, "another");
 	is_int(flame_finish(f), 0, "sums");
 	ok(f->frame[FLAME_ROOT].total[FLAME_THIS] == 750 && f->frame[FLAME_ROOT].total[FLAME_OTHER] == 600, "each scaled");
-	is_int(flame_top(f, true, &top), 0, "by change");
+	is_int(flame_top(f, true, &top), 0, "sorted by change");
 	is_str(f->name[top[0]].text, "h", "the largest change first");
 	free(top);
 	flame_destroy(f);
@@ -165,7 +167,7 @@ static void test_hostile(void)
 	add_stack(p, deep, PROFILE_DEPTH_MAX, INT64_MAX / 200, 0, NULL);
 	is_int(flame_add(f, p, 0, 1, FLAME_THIS), 0, "a deep stack of a long name");
 	is_int(flame_finish(f), 0, "sums");
-	is_u64(f->nframes, PROFILE_DEPTH_MAX + 2, "is as deep");
+	is_u64(f->nframes, PROFILE_DEPTH_MAX + 2, "the tree is as deep as the stack");
 	ok(strlen(f->name[0].text) < 1024 && f->name[0].text[0] == '?', "its name is masked and cut");
 	flame_destroy(f);
 	profile_destroy(p);

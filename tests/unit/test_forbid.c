@@ -82,17 +82,18 @@ static void test_request(void)
 	is_u64(r.groups, PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_EVENTS, "a group is taken out");
 	is_u64(r.nevents, 2, "events stay");
 	forbid_request(ALL, &r);
-	is_u64(r.groups, 0, "all groups");
+	is_u64(r.groups, 0, "all groups are taken out");
 	is_u64(r.nevents, 0, "with the events");
 
 	forbid_text(0, text);
-	is_str(text, "", "nothing");
+	is_str(text, "", "text of an empty mask");
 	forbid_text(FORBID_TRACE, text);
-	is_str(text, "--ceems-trace", "one");
+	is_str(text, "--ceems-trace", "text of one option");
 	forbid_text(PERF_GROUP_IO | PERF_GROUP_NET | FORBID_PROFILE, text);
 	is_str(text, "--ceems-perf=io,net --ceems-profile", "groups are one option");
 	forbid_text(ALL, text);
-	is_str(text, "--ceems-perf=hw,sw,io,net,sched,events --ceems-profile --ceems-trace", "all");
+	is_str(text, "--ceems-perf=hw,sw,io,net,sched,events --ceems-profile --ceems-trace",
+	       "text of all options");
 }
 
 int main(void)

@@ -45,8 +45,8 @@ static void test_wait(void)
 	is_int(helper_wait(getppid(), 0, NULL), -ECHILD, "not a child of ours");
 	pid = spawn("/bin/true");
 	is_int(helper_wait(pid, clock_mono_ns() + WAIT_NS, &status), 0, "one that ends");
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "  tells how");
-	is_int(helper_wait(pid, 0, NULL), -ECHILD, "  and is gone");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "  its status is returned");
+	is_int(helper_wait(pid, 0, NULL), -ECHILD, "  and the process is reaped");
 
 	is_int(chmod(write_hanging(), 0722), 0, "one that others may write");
 	is_int(spawn(scratch_path(dir, "helper")), -1, "  is not started");
@@ -58,11 +58,11 @@ static void test_wait(void)
 		skip(1, "no right to trace");
 	} else {
 		is_int(helper_wait(pid, clock_mono_ns() + 50 * NSEC_PER_MSEC, &status), -EAGAIN,
-		       "  nor, for ever, one that the kernel holds");
+		       "  one that the kernel holds is waited for until the deadline");
 		unkillable_let_go(holder);
 	}
 	is_int(helper_wait(pid, clock_mono_ns() + WAIT_NS, &status), 0, "  in the end it goes");
-	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "  as it was told to");
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "  by the SIGKILL");
 }
 
 /* Holds the helper that has written DIR/pid, as soon as it has, until END is closed. */
@@ -110,7 +110,7 @@ static void test_bpfload(void)
 		;
 }
 
-/* --- the one client, in a time of the test's own ------------------------------------------ */
+/* --- the client, with a clock that the test sets ------------------------------------------ */
 
 static char *client_argv[] = { NULL, NULL };
 
@@ -191,7 +191,7 @@ static void client_close(struct helper *h)
 	ok(is_all_gone(), "  nothing is left of it");
 }
 
-/* What comes first, and what state that is. */
+/* The first line of a helper, and the state after it. */
 static void test_first_words(void)
 {
 	static const struct {
@@ -248,8 +248,10 @@ static void test_restarts(void)
 	is_str(line_at(h, now_ns + 2 * NSEC_PER_SEC), "error - the helper hung and was killed",
 	       "silence for too long");
 	now_ns += 2 * NSEC_PER_SEC;
-	is_int(helper_line(h, now_ns + HELPER_PAUSE_NS - 1, &line), -EAGAIN, "  after a good word");
-	is_str(line_at(h, now_ns + HELPER_PAUSE_NS), "good", "  the pause is short again");
+	is_int(helper_line(h, now_ns + HELPER_PAUSE_NS - 1, &line), -EAGAIN,
+	       "  it is not started before the first pause is over");
+	is_str(line_at(h, now_ns + HELPER_PAUSE_NS), "good",
+	       "  after helper_good() the pause is the first one again");
 	is_u64(helper_counts(h).starts, 10, "starts are counted");
 	is_u64(helper_counts(h).kills, 1, "and kills");
 	client_close(h);
@@ -327,7 +329,8 @@ static void test_flood(void)
 
 	for (i = 0; i < 1000; i++)
 		(void)helper_line(h, now_ns, &line);
-	ok(clock_mono_ns() - begin_ns < 5 * NSEC_PER_SEC, "a flood without lines holds up nobody");
+	ok(clock_mono_ns() - begin_ns < 5 * NSEC_PER_SEC,
+	   "a flood without newlines does not block the caller");
 	client_close(h);
 }
 

@@ -69,7 +69,7 @@ static void test_jobs(void)
 	       "written              n/a                   1.00 GiB   n/a\n",
 	       "two jobs, masked; what neither has is not shown");
 	csv = print(&a, &b, CELLS_CSV);
-	ok(strstr(csv, "what,a,b,ratio\nid,12,13.0,\nname,burn,") == csv, "to programs");
+	ok(strstr(csv, "what,a,b,ratio\nid,12,13.0,\nname,burn,") == csv, "as CSV");
 	ok(strstr(csv, "\nenergy_j,7200,3600,0.5\nmean_power_w,72,90,1.25\n") != NULL, "numbers are exact");
 	ok(strstr(csv, "\nmemory_peak_bytes,536870912,,\n") != NULL, "what is not known is empty");
 	ok(strstr(csv, "\ngpu_utilization,,,\n") != NULL, "every line is there");

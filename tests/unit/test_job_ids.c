@@ -93,10 +93,10 @@ static void test_many(void)
 	struct job_ids ids = { 0 };
 	struct errmsg err = { 0 };
 
-	is_int(job_ids_add(&ids, "7,5_[0-9998]", &err), 0, "as many as there may be");
+	is_int(job_ids_add(&ids, "7,5_[0-9998]", &err), 0, "as many ids as allowed");
 	is_int((int)ids.n, JOB_IDS_MAX, "are all there");
 	is_int(job_ids_add(&ids, "8", &err), -ERANGE, "one more is refused");
-	is_str(err.text, "'8': more than 10000 jobs at once", "in words");
+	is_str(err.text, "'8': more than 10000 jobs at once", "and the error says why");
 	job_ids_fini(&ids);
 	is_int(job_ids_add(&ids, "5_[0-4294967293]", &err), -ERANGE, "and so is a list without end");
 	job_ids_fini(&ids);
@@ -111,7 +111,7 @@ static void test_match(void)
 
 	ok(job_id_is_of(&own, &r) && !job_id_is_of(&whole, &r) && !job_id_is_of(&task, &r), "a plain job");
 	r.array_job_id = (struct maybe_u64){ 10, true };
-	ok(job_id_is_of(&task, &r), "tasks that never ran");
+	ok(job_id_is_of(&task, &r), "a record of tasks that never ran matches each of them");
 	r.array_task_id = (struct maybe_u64){ 3, true };
 	ok(job_id_is_of(&own, &r) && job_id_is_of(&whole, &r) && job_id_is_of(&task, &r), "a task of an array");
 	ok(!job_id_is_of(&component, &r), "which is no component");

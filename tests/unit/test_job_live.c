@@ -49,11 +49,11 @@ static void test_ours(void)
 			 "ic/ceems_memory=4317184,mem=110592|energy=1,fs/ceems=4497,ic/ceems_nodes=2|energy=1\n"
 			 "12.batch|cpu=00:00:01,energy=0,ic/ceems_cpu_time=14971,ic/ceems_nodes=1|mem=3973120|"
 			 "ic/ceems_nodes=1|\n"),
-	       "", "a job");
+	       "", "a job with our TRES");
 	is_u64(step[0].values.value[METRIC_ENERGY], 10000000, "energy");
 	is_u64(step[0].values.value[METRIC_CPU_TIME], UINT64_C(3432185000), "CPU time: ours, not Slurm's");
 	is_u64(step[0].values.value[METRIC_MEMORY_PEAK], 4317184, "memory: of the largest node");
-	is_u64(step[0].values.value[METRIC_IO_WRITE_BYTES], 4497, "bytes written, of the other side");
+	is_u64(step[0].values.value[METRIC_IO_WRITE_BYTES], 4497, "bytes written, from the TRES of output");
 	is_u64(step[0].max_rss_bytes.value, 110592, "MaxRSS");
 	ok(values_has(&step[1].values, METRIC_ENERGY), "0 J that was measured is 0 J");
 	ok(!values_has(&step[2].values, METRIC_ENERGY), "a step without a line");
@@ -64,7 +64,7 @@ static void test_slurms(void)
 	reset();
 	is_str(read_text("12.0|cpu=1-01:02:03,energy=0,mem=4096|mem=4096||\n"), "", "without our TRES");
 	is_u64(step[2].values.value[METRIC_CPU_TIME], UINT64_C(90123000000000), "Slurm's CPU time");
-	ok(!values_has(&step[2].values, METRIC_ENERGY), "0 J may be nobody's");
+	ok(!values_has(&step[2].values, METRIC_ENERGY), "0 J without our TRES is unknown");
 }
 
 static void test_trouble(void)
@@ -77,7 +77,7 @@ static void test_trouble(void)
 		{ "sstat: error: couldn't get steps for job 12\n", "sstat: couldn't get steps for job 12",
 		  "one that is gone" },
 		{ "12.0|a|b|c\n12.0|a|b|c|d|e\n12|a|b|c|d\n9.0|cpu=00:00:01|||\nx.0|a|b|c|d\n||||\n",
-		  "sstat shows nothing of them", "lines of nobody" },
+		  "sstat shows nothing of them", "lines of no job that was asked for" },
 		{ "12.0|cpu=x,energy=y|||\n12.0|cpu=00:00|||\n12.0|cpu=1:2:3:4|||\n12.0|cpu=-1:2:3|||\n",
 		  "sstat shows nothing of them", "no numbers" },
 		{ DENIED "12.0|cpu=00:00:01|||\n", "", "one step answered" },
@@ -102,7 +102,7 @@ static void test_unlisted(void)
 	reset();
 	job[0] = (struct record){ .job_id = 12, .start = 100 };
 	is_str(read_text("12.batch|cpu=00:00:01|||\n12.0|cpu=00:00:02|||\n12.0|cpu=00:00:03|||\n"), "",
-	       "a job whose steps nobody has listed");
+	       "a job without a list of steps");
 	is_int((long)job[0].nsteps, 2, "gets those that sstat shows, each once");
 	ok(job[0].steps[0].step_id == LEDGER_STEP_BATCH && job[0].steps[1].step_id == 0, "by their numbers");
 	is_u64(job[0].steps[1].values.value[METRIC_CPU_TIME], 3 * UINT64_C(1000000000), "with what they used");

@@ -111,7 +111,8 @@ static void test_page(void)
 
 	for (i = 0; i < ARRAY_SIZE(never); i++)
 		ok(!strstr(html, never[i]), "%s: nothing of it in the page", i < 4 ? never[i] : "and others");
-	ok(strstr(html, "&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;?[2J?"), "the name is shown");
+	ok(strstr(html, "&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;?[2J?"),
+	   "the name is escaped and shown");
 	ok(strstr(html, "#SBATCH --"), "advice with what to type");
 	ok(strstr(html, "Where the energy went"), "energy by part");
 	ok(strstr(html, "whole job"), "the extern step is the whole job");
@@ -126,7 +127,7 @@ static void test_trace(void)
 	const char *svg = strstr(html, "Over time");
 
 	ok(svg && strstr(svg, "<svg"), "a trace is drawn");
-	ok(strlen(html) < 60000, "%zu bytes", strlen(html));
+	ok(strlen(html) < 60000, "%zu bytes, less than 60000", strlen(html));
 }
 
 static void test_link(void)
@@ -144,7 +145,7 @@ static void test_link(void)
 			       i % 2 ? "javascript:alert(1)" : "https://site.example/\"><b>");
 	}
 	html = page(&r, &site, false);
-	ok(!strstr(html, "javascript:"), "a link is one of the web");
+	ok(!strstr(html, "javascript:"), "only web links are used");
 	ok(!strstr(html, "><b>"), "and is escaped");
 	free(site.rule);
 }
@@ -166,7 +167,7 @@ static void test_parts(void)
 		abort();
 	(void)fclose(f);
 	ok(strstr(text, "Array 482117") && strstr(text, ">482117_2<"), "an array has its parts");
-	ok(!strstr(text, "<img"), "and nothing of their names");
+	ok(!strstr(text, "<img"), "and their names are escaped");
 }
 
 static void test_csv(void)

@@ -192,7 +192,7 @@ static void test_gpu(void)
 		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n",
-		  "GPUs that nobody measured");
+		  "GPUs without measurement");
 	values_set(&r.values, METRIC_GPU_HELD, 122 * S);
 	values_set(&r.values, METRIC_GPU_BUSY, 30 * S);
 	values_set(&r.values, METRIC_GPU_MEMORY_PEAK, 8 * GIB);
@@ -249,7 +249,7 @@ static void test_nodes(void)
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
 		  "  nodes      n3: CPU time 100 % above the mean of 4\n"
 		  "             n1: energy 16 % above it\n",
-		  "and another one used the most energy");
+		  "another node used the most energy");
 	(void)snprintf(step[0].energy.max_node, sizeof(step[0].energy.max_node), "n3");
 	is_job(&r,
 		  "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
@@ -261,7 +261,7 @@ static void test_nodes(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
 		  "  nodes      n3: CPU time 100 %, energy 16 % above the mean of 4\n",
-		  "or the same");
+		  "one node has the most CPU time and energy");
 	step[0].energy.max.value = 1725 * J;
 	step[0].cpu_time.max.value = 9 * S / 2;
 	is_job(&r,
@@ -274,7 +274,7 @@ static void test_nodes(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
 		  "  nodes      4, alike\n",
-		  "alike");
+		  "four nodes alike");
 }
 
 static void test_not_ended(void)
@@ -303,7 +303,7 @@ static void test_not_ended(void)
 		  "  energy     n/a\n"
 		  "  CO2e       n/a\n"
 		  "  note       running steps: sstat: Access denied\n",
-		  "running, and not to be asked");
+		  "running, sstat is denied");
 	r.state = (char *)"PENDING";
 	r.start = 0;
 	r.eligible = T + 3600;
@@ -378,7 +378,7 @@ static void test_array(void)
 		  "  CO2e       4.41 g\n"
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 60.0 GiB, written 11.7 GiB\n",
-		  "a larger one: the worst");
+		  "a larger array: its worst parts first");
 	text = print(&(struct job_screen){ .part = part, .n = 40, .now = T + 100, .advice = advice,
 					   .nadvice = ARRAY_SIZE(advice) });
 	ok(fits(text) && strstr(text, "  advice "), "and advice has room beside it");
@@ -419,7 +419,7 @@ static void test_names(void)
 	r.cluster = (char *)evil;
 	text = print(&s);
 	ok(!strpbrk(text, "\033\r\x7f") && !strstr(text, "\xc2\x9b") && !strstr(text, "\xe2\x80\xae"),
-	   "no byte of theirs reaches the terminal");
+	   "no control byte of the names reaches the terminal");
 	ok(fits(text), "  fits");
 	ok(!strncmp(text, "Job 2  a?[2J?3", 14) && !strncmp(strchr(text, '\n'), "\n  time ", 8), "in one head line");
 

@@ -109,15 +109,15 @@ static void test_table(void)
 	is_list("jobid", "elapsed", CELLS_TABLE, 1,
 		"JobID\n"
 		"14\n",
-		"the first of them");
+		"the first by run time only");
 	is_list("name%4,state%-12,jobidraw%6", "end", CELLS_TABLE, 1,
 		"Name State        JobID+\n"
 		"a?[+ FAILED           13\n",
-		"widths");
+		"column widths");
 	is_list("jobid,cpu_time,memory_peak_bytes", "jobid", CELLS_TABLE, 1,
 		"JobID cpu_time memory_peak_bytes\n"
 		"12      50.0 s         512.0 MiB\n",
-		"metrics");
+		"columns of metrics");
 	is_list("start", "end", CELLS_TABLE, 1,
 		"Start\n"
 		"2026-11-25T11:45:05\n",
@@ -203,7 +203,7 @@ static void test_groups(void)
 		  "\"a?[31m,\"\"b\"\"|?\",1,1,10,,3600,,,3600,3600\n"
 		  "burn,1,0,100,0.25,7200.5,1.5,3600.25,0,1800.125\n"
 		  "runs,1,0,200,,,,,0,\n",
-		  "by name, what was in vain first");
+		  "by name, most energy of failed jobs first");
 	is_groups(JOBS_BY_DAY, GROUP_BY_ENERGY, CELLS_PARSABLE,
 		  "day|jobs|failed|elapsed_s|cpu_efficiency|energy_j|co2e_g|idle_energy_j|failed_energy_j|wasted_energy_j\n"
 		  "2026-11-25|3|1|310|0.25|10800.5|1.5|3600.25|3600|5400.125\n",

@@ -66,7 +66,7 @@ static void note_bad(void *arg, unsigned int line, const char *text)
 	bad->n++;
 }
 
-/* Every wrong line is told, and the others are in force. */
+/* Every wrong line is reported, and the others take effect. */
 static void test_all(const char *path)
 {
 	static const char text[] = "Nome=x\nName=\"ab\"\nOn\nEvery=soon\nWatts=2\nWATTS=3\nPath=/x\n";
@@ -87,12 +87,12 @@ static void test_all(const char *path)
 	is_u64(bad.n, ARRAY_SIZE(want), "  with all that is wrong");
 	for (i = 0; i < ARRAY_SIZE(want) && i < bad.n; i++) {
 		is_u64(bad.line[i], line[i], "  in which line");
-		is_str(bad.text[i] + strlen(path), want[i], "  and how");
+		is_str(bad.text[i] + strlen(path), want[i], "  and why");
 	}
-	is_str(c.name, "ab", "  what is right is in force");
+	is_str(c.name, "ab", "  a right line takes effect");
 	is_str(c.path, "/x", "  also below it");
 	is_u64(c.every_ns, 1000000000, "  and what is wrong has its default");
-	is_u64(c.watts_mw, 2000, "  of two the first");
+	is_u64(c.watts_mw, 2000, "  of two lines of a key the first counts");
 }
 
 int main(void)
