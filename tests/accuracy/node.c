@@ -24,7 +24,7 @@ struct node {
 	struct sampler *sampler[MODES];
 	struct ledger *ledger[MODES];
 	unsigned int slot[MODES][MAX_STEPS];
-	bool has_finished[MAX_STEPS]; /* and its account is yet to be taken */
+	bool has_finished[MAX_STEPS]; /* its account is not copied yet */
 	struct account account[MODES][MAX_STEPS];
 	uint64_t first_uj, last_uj; /* of all sensors, at the first tick and the last */
 	bool has_ticked;
@@ -39,8 +39,8 @@ static void fail(const char *what)
 /* --- files ------------------------------------------------------------------------------ */
 
 /*
- * A file that is written again is as long as it was: to cut it first makes some file systems wait for
- * the disk.
+ * Overwrites a file in place with a text of the same length: truncating it first makes some file systems
+ * wait for the disk.
  */
 static void put(const struct node *n, const char *folder, const char *file, const char *text)
 {
@@ -140,7 +140,7 @@ static void put_machine(const struct node *n)
 	}
 }
 
-/* Held by the steps that are there and by the system. */
+/* The memory that the present steps and the system hold. */
 static void put_meminfo(const struct node *n)
 {
 	const struct scenario *s = n->scenario;
@@ -282,7 +282,7 @@ void node_finish(struct node *n, unsigned int step)
 	struct account unused;
 	unsigned int m;
 
-	/* the tick is made afterwards: nobody is there to wait for */
+	/* no wait: this thread makes the tick itself, afterwards */
 	for (m = 0; m < MODES; m++)
 		(void)ledger_finish(n->ledger[m], n->slot[m][step], n->physics->step_ns[step],
 				    /* timeout_ns= */ 0, &unused);

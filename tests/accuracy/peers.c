@@ -5,7 +5,7 @@
 
 #define S UINT64_C(1000000000)
 
-/* 0: at ticks of ours. */
+/* 0: at our sampler's ticks. */
 static const uint64_t every_ns[PEERS] = {
 	[PEER_CEEMS] = 15 * S,
 	[PEER_KEPLER] = 5 * S,
@@ -25,7 +25,7 @@ static void take_sample(const struct physics *p, struct peers_sample *ret)
 	memcpy(ret->step_ns, p->step_ns, sizeof(ret->step_ns));
 }
 
-/* There at both ends of the window: those who look now and then see no others. */
+/* Present at both ends of the window: a program that polls sees no other step. */
 static bool is_seen(const struct step_plan *s, uint64_t from_ns, uint64_t until_ns)
 {
 	return s->from_ns <= from_ns && until_ns <= s->until_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * peers.h - what others would say that the steps of the simulated node used. Their formulas, on the
- * same sensors, without any fault of a sensor, network or database that they might have.
+ * peers.h - the energy that other programs would report for the steps of the simulated node: their formulas
+ * on the same sensors, without faults of a sensor, a network or a database.
  */
 #ifndef CEEMS_PEERS_H
 #define CEEMS_PEERS_H
@@ -12,11 +12,12 @@
 #include "scenario.h"
 
 enum peer {
-	/* All that the sensors show, by CPU time, read at every tick of ours. */
+	/* All measured energy, divided by CPU time; read at every tick of our sampler. */
 	PEER_CPU_SHARE,
 	/*
 	 * CEEMS 0.10, its rule for nodes with RAPL: P_package c_j / C + P_dram m_j / M from the rates
-	 * between two scrapes, 15 s apart. Page cache, which M lacks, is taken to be nobody's.
+	 * between two scrapes, 15 s apart. M lacks the page cache, which is
+	 * charged to no job.
 	 */
 	PEER_CEEMS,
 	/*
@@ -43,7 +44,7 @@ struct peers {
 	double j[PEERS][MAX_STEPS];
 };
 
-/* At every instant, IS_TICK: at which we look too. Each of them reads when it would have. */
+/* Call this at every instant; each program reads when it is due. IS_TICK: our sampler reads now, too. */
 void peers_look(struct peers *p, const struct physics *now, const struct scenario *s,
 		bool is_tick);
 

@@ -79,7 +79,7 @@ static bool runs(const struct task *t, uint64_t now_ns)
 					t->period_ns / 1000000 * t->duty_ppm;
 }
 
-/* Which task has which CPU in this step; of two that want it, they take turns. */
+/* Which task runs on which CPU in this time step; two tasks on one CPU alternate. */
 static void schedule(const struct physics *p, const struct task *task, unsigned int n,
 		     const struct task *on[CPUS])
 {

@@ -13,7 +13,7 @@
 #include "src/libnode/weights.h"
 #include "src/libutil/clock.h"
 
-/* The machine was up for so long when the simulation began. */
+/* The machine's uptime when the simulation begins. */
 #define UPTIME_NS (1000 * NSEC_PER_SEC)
 
 static const struct physics *physics;
@@ -169,7 +169,7 @@ int __wrap_cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32
 /* --- hardware counters ------------------------------------------------------------------ */
 
 /*
- * Handles say what they count: nothing is kept. A cgroup's is its step, one of everything is -1;
+ * A handle encodes what it counts, so no table is kept. A cgroup's handle is its step, -1 for the whole node;
  * a counter's is ((cgroup + 1) x CPUS + cpu) x EVENT_N + event.
  */
 static int played_open_cgroup(void *ctx, const char *v2, const char *v1)
@@ -239,7 +239,7 @@ static const struct pmu played_pmu = {
 
 unsigned int __wrap_cgcounters_max_fds(void);
 
-/* Handles are no descriptors: the limit of who runs the test is not that of the machine. */
+/* Handles are not descriptors: the test's own limit of open files must not matter. */
 unsigned int __wrap_cgcounters_max_fds(void)
 {
 	return CPUS * EVENT_N * (MAX_STEPS + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * played.h - what the samplers would ask the kernel of this machine is answered for the simulated one.
+ * played.h - answers the samplers' calls to the kernel with values of the simulated machine.
  *
  * The linker puts these in the place of the real functions (-Wl,--wrap): clock_gettime(), the CPU
  * time, memory and processors of a step's cgroup, which is "/step_N", and the counters that
@@ -14,7 +14,7 @@
 #include "physics.h"
 #include "scenario.h"
 
-/* From now on; both stay the caller's. NULL: the real machine. */
+/* Values come from P and S from now on; both stay the caller's. NULL: the real machine. */
 void played_set(const struct physics *p, const struct scenario *s);
 
 /* Whether weights_create() finds counters. */

@@ -221,7 +221,7 @@ static void make_short_steps_alone(struct scenario *s, uint32_t *seed)
 	add_short_steps(s, seed);
 }
 
-/* Another job fills the rest of the socket, and may be unlike them in all that no event tells. */
+/* Another job fills the rest of the socket; its energy per instruction, which no event shows, may differ. */
 static void make_short_steps_beside(struct scenario *s, uint32_t *seed)
 {
 	add_system(s, 4, 10000);
@@ -257,7 +257,7 @@ static void make_system_noise(struct scenario *s, uint32_t *seed)
 	}
 }
 
-/* Where the load is mixed; the rest is guarded at a tenth above what it came to. */
+/* Targets for mixed load. The other limits below are a tenth above the errors measured once. */
 #define MIXED { .mean_counters = 3, .mean_cpu_time = 7 }
 #define NO_SHARING { .mean_counters = 0.5, .mean_cpu_time = 0.5, .worst_counters = 1 }
 

@@ -14,7 +14,7 @@
 #define SYSTEM_MEM_MB 6000 /* held by processes outside of jobs */
 
 struct step_plan {
-	unsigned int job_id; /* its own, where steps do not come one after the other */
+	unsigned int job_id; /* each step has a job of its own, but for series of short steps */
 	unsigned int cpu[CPUS]; /* those it is given, and bound to */
 	unsigned int ncpus;
 	uint64_t mem_mb;      /* given */
@@ -40,10 +40,10 @@ struct scenario_targets {
 
 struct scenario_kind {
 	const char *name;
-	/* SEED decides where there is something to draw */
+	/* random choices come from SEED */
 	void (*make)(struct scenario *s, uint32_t *seed);
 	struct scenario_targets target;
-	bool is_of_short_steps; /* only they count */
+	bool is_of_short_steps; /* errors are of the short steps only */
 };
 
 extern const struct scenario_kind scenario_kinds[];

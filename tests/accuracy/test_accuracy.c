@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How near what we say that a job used is to what it used. A simulated node, of which that is known
- * (physics.h), our sampler reading it, and the formulas of others beside it; in virtual time.
+ * How far the energy that we report for a job is from what it used. The node is simulated, so that the truth is
+ * known (physics.h). Our sampler and the formulas of other programs (peers.h) read it in virtual time.
  *
- * The truth of a job is its static share by the documented rule (what it holds of the node's idle
- * power: that is policy, not physics) and what its tasks drew above idle.
+ * The truth of a job is its static share by the documented rule (its part of the node's idle power, which is policy
+ * and not physics), and what its tasks drew above idle.
  *
- * All is done twice: with constants from the ranges that physics.h assumes, and from ranges half as wide again, in which
- * 1.1 times the targets hold, so that nothing is tuned to them.
+ * Each scenario runs with constants from the ranges that physics.h assumes, and again with ranges half as wide again,
+ * where 1.1 times the targets must hold: no target is tuned to the constants.
  *
  *	test_accuracy -m prints the tables of doc/accuracy.md, -w those of the wider ranges; ACCURACY_SEEDS=n makes it
  *	longer.
@@ -27,7 +27,7 @@
 #define SCENARIOS_MAX 16
 #define TICK_NS UINT64_C(1000000000)
 #define SHORT_NS UINT64_C(1000000000)
-/* A job that does less of its energy than this by itself has no error of it to speak of. */
+/* A job whose energy above idle is a smaller part of its total is left out of the errors above idle. */
 #define MIN_DYNAMIC 0.02
 
 enum method { OURS_COUNTERS, OURS_CPU_TIME, CPU_SHARE, CEEMS, KEPLER, SLURM, METHODS };
@@ -52,7 +52,7 @@ struct errors {
 
 struct result {
 	struct errors total[METHODS];
-	struct errors dynamic[METHODS]; /* of those who tell it apart */
+	struct errors dynamic[METHODS]; /* of methods that tell it apart from idle energy */
 	uint64_t unbalanced_uj;		/* over all runs and modes */
 	unsigned int not_as_shown;	/* runs in which measured is not what the sensors showed */
 };
@@ -81,7 +81,7 @@ struct share {
 	double total_j, dynamic_j;
 };
 
-/* Of a socket's idle power as many parts as of its CPUs; of its memory's by what is given, where they are. */
+/* Idle power of a socket by the step's CPUs there, of its memory by the step's allocation, where its CPUs are. */
 static double static_j(const struct physics *p, const struct step_plan *s, uint64_t from_ns,
 		       uint64_t until_ns)
 {

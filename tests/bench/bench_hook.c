@@ -3,7 +3,7 @@
  * What a job's end costs slurmctld under its job write lock: the copy of the facts and the push into
  * the queue, while the other side drains it. Patterns: jobs that end one after the other without a
  * pause, 1,000 of them a second, jobs so far apart that the worker is asleep and the push wakes it,
- * and jobs that end while the disk hangs, when of most the key is queued. Prints nanoseconds; `bench_hook
+ * and jobs that end while the disk hangs, when only the keys of most are queued. Prints nanoseconds; `bench_hook
  * NODES` sets how many nodes the job's list names.
  */
 #include "ceems_config.h" /* _GNU_SOURCE for SCHED_BATCH */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_probes [PAIRS] - what the probes cost that are on for all steps, and bperf: a switch of CPUs with
- * its programs on and off, in turn; ends of processes and threads with the task counters on and off; a step's
- * start with all probes; a reading; memory. CPU time, so that who else is on the machine does not
- * count; medians of the pairs' ratios, and their quarters. Prints a table; it is no test.
+ * bench_probes [PAIRS] - the cost of the probes that every step has, and of bperf: a context switch with bperf's
+ * programs on and off in turn; ends of processes and threads with the task counters on and off; the start of a
+ * step with all probes; a reading. It measures CPU time, so that other load does not count, and prints a table of
+ * medians and quartiles over the pairs. It is not a test.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -99,7 +99,7 @@ static void step_remove(struct step *s)
 	folder_remove(&s->folder);
 }
 
-/* As software's, four events cost what four of the PMU do but for reading the PMU's registers. */
+/* Four software events cost what four PMU events do, except for reading the PMU's registers. */
 static void software(struct hwevents *e)
 {
 	static const uint64_t config[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
@@ -177,7 +177,7 @@ static pid_t play(const struct player *p, bool begins)
 	_exit(0);
 }
 
-/* Two processes pass a byte to and fro: nanoseconds per switch, with what the pipe costs. */
+/* Two processes pass a byte to and fro: nanoseconds per switch, including the pipe. */
 static double run_switches(void *arg)
 {
 	const struct folder *const *folder = arg;
@@ -248,7 +248,7 @@ static double children_cpu_ns(int who)
 	       ((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec) * 1e3;
 }
 
-/* In a process of its own in the step's cgroup, whose CPU time is all there is to it. */
+/* Runs WORK in a process of its own in the step's cgroup; returns its CPU time divided by N. */
 static double in_step(void (*work)(void), unsigned int n)
 {
 	double start = children_cpu_ns(RUSAGE_CHILDREN);
@@ -333,7 +333,7 @@ static void measure_register(void)
 	probes_close(p);
 }
 
-/* The first step opens the counters, others find them there; a reading that has to interrupt nobody. */
+/* The first step opens the counters, later ones share them; then a reading that needs no interrupt of a CPU. */
 static void measure_bperf(void)
 {
 	static double ns[3][STARTS];
@@ -371,7 +371,7 @@ static void sleep_on(void)
 		(void)pause();
 }
 
-/* Not of the thread's CPU time: what it waits for counts. */
+/* Wall time, since waiting counts here. */
 static void measure_start(uint32_t groups, const char *what)
 {
 	static struct settings settings;

@@ -74,7 +74,7 @@ static bool make_pair(int type, int fd[2])
 	return fd[1] >= 0;
 }
 
-/* Not of the clock on the wall: whoever else is on the machine is left out. */
+/* CPU time, not wall time: other load on the machine does not count. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec t;

@@ -20,7 +20,7 @@
 enum shape {
 	SHAPE_BARE,  /* no steps: the job's own values */
 	SHAPE_USUAL, /* three steps, with what every job has */
-	SHAPE_FULL,  /* three steps of which everything is known */
+	SHAPE_FULL,  /* three steps with every value known */
 	SHAPE_N
 };
 extern const char *const shape_name[SHAPE_N];
@@ -46,7 +46,7 @@ struct bench_record {
 int bench_make(struct bench *b, enum shape shape, uint64_t n, struct bench_record **ret);
 void bench_unmake(struct bench_record *made, uint64_t n);
 
-/* N; a tenth of it where CEEMS_BENCH_SMOKE asks whether the benchmark works. */
+/* N; a tenth of N with CEEMS_BENCH_SMOKE, which only tests that the benchmark works. */
 static inline uint64_t bench_n(uint64_t n)
 {
 	return getenv("CEEMS_BENCH_SMOKE") ? n / 10 : n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_sink_mariadb - records and rows per second from the store into a private server on this
- * machine, which has nothing else to do; and what the same server makes of plain rows of 49 columns
- * with 3 indexes, sent by array-bound inserts of 500, for comparison in the same run.
+ * bench_sink_mariadb - records and rows per second from the store into a private, otherwise idle server on this
+ * machine. For comparison in the same run: plain rows of 49 columns with 3 indexes, sent to that server by
+ * array-bound inserts of 500.
  */
 #define _GNU_SOURCE
 #include "bench_sink.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_stacks ROUNDS CGROUP - what a sample of --ceems-profile costs who is sampled: the CPU time of fixed work while it is
- * sampled and while it is not, in turn, for several sizes of the copy of the stack. The work is below callers that
- * fill 40 KiB, on CPU 0, in CGROUP (v2) or below. It is sampled at the highest rate; the last column is for the usual one.
+ * bench_stacks ROUNDS CGROUP - what a sample of --ceems-profile costs the sampled program: the CPU time of fixed
+ * work with and without sampling, in turn, for several sizes of the copy of the stack. The work is below callers that
+ * fill 40 KiB, on CPU 0, in CGROUP (v2) or below. The rate is the highest; the last column is for the usual rate.
  */
 #include <fcntl.h>
 #include <inttypes.h>

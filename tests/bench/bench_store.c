@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_store - what the way of 1,000 job ends a second costs ceems-recorder: from the inbox into the store, from
- * there as records, and out of it again. Each step by itself, as fast as it goes; then all of them at that rate, as
- * the recorder does them, with the age of what is committed. CPU is that of this process.
+ * bench_store - what 1,000 job ends a second cost ceems-recorder: from the inbox into the store, to records, and
+ * deleted after delivery. Each step by itself, as fast as possible; then all of them at that rate, as the recorder
+ * does them, with the age of job ends at their commit. CPU time is that of this process.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench_textfile - ceems.prom of a node with 1 to 256 jobs: the CPU time to make the text and to write it, its size, and how
- * many series Prometheus gets; with what every job has and with all that can be asked for.
+ * many series Prometheus gets; with usual values and with all that can be requested.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 
 static struct ledger_page page;
 
-/* CPU time: what else the machine does is not counted. */
+/* CPU time: other load on the machine does not count. */
 static double now_us(void)
 {
 	struct timespec t;

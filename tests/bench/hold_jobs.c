@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hold_jobs N: N jobs of one CPU for the user that runs it, as `salloc --no-shell` makes them, in a tenth of its time. No
- * step and no process belongs to them, and they run until they are cancelled.
+ * hold_jobs N: allocates N jobs of one CPU for its user, like `salloc --no-shell` but ten times as fast. The jobs
+ * have no step and no process, and run until they are cancelled.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -183,5 +183,5 @@ int main(int argc, char **argv)
 	       times[n * 99 / 100], times[n - 1], sum / n);
 	sleep(SETTLE_S);
 	print_rss(n);
-	_exit(0); /* as after kill -9: what the plugin would do at its end is not the question */
+	_exit(0); /* as kill -9: the plugin's fini() is not measured */
 }

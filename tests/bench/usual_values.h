@@ -10,7 +10,7 @@
 #include "src/libcore/metric.h"
 #include "src/libutil/util.h"
 
-/* What is counted of every job; the rest needs --ceems-perf or other machines. */
+/* Whether every job has M; the other metrics need --ceems-perf or special hardware. */
 static inline bool is_usual(enum metric m)
 {
 	static const enum metric usual[] = {

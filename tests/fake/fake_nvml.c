@@ -239,7 +239,7 @@ int nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t device, unsigned int profil
 	return NVML_SUCCESS;
 }
 
-/* Of functions that a GPU may lack. */
+/* For functions that a GPU may not support. */
 static int ask_use(nvmlDevice_t device, struct fake_gpu *ret)
 {
 	int rc = ask(device, ret);
@@ -298,7 +298,7 @@ static unsigned int mig_number(nvmlDevice_t mig)
 	return ask_mig(mig, v) == NVML_SUCCESS ? v[0] : 0;
 }
 
-/* Only ever asked how many. */
+/* The count only, which is all that the NVML source asks for: INFO must be NULL. */
 static int count_processes(nvmlDevice_t device, const char *flag, unsigned int *count, const void *info)
 {
 	struct fake_gpu g;
@@ -324,7 +324,7 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *
 	return count_processes(device, "drawing=", count, info);
 }
 
-/* Of one GPU; events that were before it was registered are not told. */
+/* The XID events of one GPU, from its registration on. */
 struct nvmlEventSet_st {
 	nvmlDevice_t device;
 	unsigned long long seen;
@@ -360,7 +360,7 @@ int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int 
 	int rc = ask(set->device, &g);
 
 	if (timeout_ms)
-		return NVML_ERROR_INVALID_ARGUMENT; /* nobody shall wait here */
+		return NVML_ERROR_INVALID_ARGUMENT; /* the NVML source must not wait here */
 	if (rc != NVML_SUCCESS && rc != NVML_ERROR_GPU_IS_LOST)
 		return rc;
 	if (fake_number(&g, "xid=") <= set->seen)
@@ -373,7 +373,7 @@ int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int 
 	return NVML_SUCCESS;
 }
 
-/* A sample has the GPU as it was then: its metrics are between two samples what the later one says. */
+/* A sample is a copy of the GPU's line; metrics between two samples are those of the later one. */
 struct nvmlGpmSample_st {
 	struct fake_gpu gpu;
 	unsigned int gi; /* 0: of the whole GPU; the stand-in has no instance of that number */

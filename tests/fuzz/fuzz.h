@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fuzz.h - what the fuzzers share: the input as a file, as several files, or as a text. A fuzzer
- * asserts what every input has to hold; that nothing is read or written beside its place is for
- * the sanitizers to say.
+ * asserts what must hold for every input; the sanitizers find accesses out of bounds.
  */
 #ifndef CEEMS_FUZZ_H
 #define CEEMS_FUZZ_H
@@ -24,7 +23,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A file in memory (0600) with that content; one per process, -1 cannot be. */
+/* A file in memory (0600) with that content; one per process. -1: it cannot be made. */
 static inline int fuzz_fd(const void *data, size_t size)
 {
 	static int fd = -1;
@@ -79,12 +78,12 @@ static inline bool fuzz_is_masked(const char *line, size_t len)
 	masked = fuzz_text((const uint8_t *)line, len);
 	is_same = !strncmp(text_mask(masked, masked, len + 1), line, len);
 	if (!is_same)
-		(void)fprintf(stderr, "a terminal obeys: %s\n", masked);
+		(void)fprintf(stderr, "a control character is not masked: %s\n", masked);
 	free(masked);
 	return is_same;
 }
 
-/* A terminal obeys nothing in the lines of TEXT; each takes at most COLUMNS, 0: any number. Returns how many lines. */
+/* The lines of TEXT have no control characters and at most COLUMNS (0: any number). Returns how many lines. */
 static inline size_t fuzz_check_lines(const char *text, size_t columns)
 {
 	size_t lines = 0;

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	part = fuzz_next(&in, &len);
 	f = fdopen(dup(fuzz_fd(part, len)), "r");
 	assert(f);
-	rewind(f); /* the descriptor's offset is the last input's */
+	rewind(f); /* fuzz_fd() shares one descriptor, whose offset the last input moved */
 	(void)cgmount_step_paths(f, v2, cpuacct, freezer, sizeof(v2));
 	(void)fclose(f);
 	while (in.size) {

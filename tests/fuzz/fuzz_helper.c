@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a helper writes, as its daemon reads it: in pieces of the size that the first byte of the input says. Each line
- * comes back once, with its control bytes masked; one that is too long is an error; the end is told.
+ * comes back once, with its control bytes masked. A line that is too long and the helper's end are reported as errors.
  */
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 
 static int helper_fd = -1; /* the helper's output */
 
-/* In place of helper.c's: the fuzzer is the helper. Process 0 is one that was waited for. */
+/* These replace helper.c's: the fuzzer is the helper. Pid 0 is a process that was already reaped. */
 int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid)
 {
 	(void)argv;
@@ -34,7 +34,7 @@ int helper_wait(pid_t pid, uint64_t deadline_ns, int *ret_status)
 	return -ECHILD;
 }
 
-/* What is to come of the lines at P. */
+/* The lines that helper_line() must return for the input at P. */
 struct expected {
 	const uint8_t *p, *end;
 	char text[LINE_SIZE + 64];

@@ -43,7 +43,7 @@ static uint64_t inbox_hash(uint64_t hash, const struct inbox_entry *e)
 static size_t inbox_read_all(const struct inbox_pos *from, size_t size, size_t middle,
 			     struct inbox_pos *ret_middle, uint64_t *ret_hash)
 {
-	static struct inbox_reader *r; /* to end its watch would take milliseconds */
+	static struct inbox_reader *r; /* kept open: ending its watch takes milliseconds */
 	struct errmsg err = { 0 };
 	struct inbox_entry e;
 	size_t n = 0;
@@ -57,7 +57,7 @@ static size_t inbox_read_all(const struct inbox_pos *from, size_t size, size_t m
 		assert(e.len <= INBOX_ENTRY_MAX && (uintptr_t)e.data % 8 == 0);
 		if (n >= middle)
 			*ret_hash = inbox_hash(*ret_hash, &e);
-		/* two may be told as lost */
+		/* two of them may report a loss */
 		assert(++n <= size / FRAME + 2);
 		if (n == middle)
 			inbox_reader_get_pos(r, ret_middle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A job's screen, whatever its names and numbers are: one terminal page, and nothing that a terminal obeys. */
+/* A job's screen, whatever its names and numbers are: one page without control characters. */
 #include "src/librecord/job_screen.h"
 #include "tests/fuzz/fuzz.h"
 

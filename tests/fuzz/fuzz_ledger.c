@@ -30,7 +30,7 @@ static int good_file(void)
 enum place {
 	ANYWHERE = 0x00,
 	IN_HEADER = 0x40,
-	IN_COUNTS = 0x80, /* what says how much of the current page is in use */
+	IN_COUNTS = 0x80, /* the counts of the current page's entries in use */
 	IN_FIRST = 0xc0,  /* and its first steps */
 	LENGTH = 0x3f,
 };
@@ -70,7 +70,7 @@ static void patch(int fd, const uint8_t *data, size_t size)
 	}
 }
 
-/* A checksum that fits, or the fuzzer never gets past it. */
+/* Makes the checksum right, or the fuzzer would never get past it. */
 static void seal(int fd)
 {
 	struct ledger_header h;

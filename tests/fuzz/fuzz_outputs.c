@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the commands print of a job beside its screen (fuzz_job_screen.c): lists, sums, comparisons, advice on a name,
- * reports, pages, and top. Whatever users wrote, nothing reaches a terminal that the terminal obeys, and nothing becomes
+ * reports, pages, and top. Whatever users wrote, no control character reaches a terminal, and nothing becomes
  * an element or an attribute of HTML.
  */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A profile in pprof's format, which is anybody's: what is read can be drawn, written and read again. */
+/* A profile in pprof's format, from an untrusted file: what is read can be drawn, written and read again. */
 #include "src/libprofile/flame.h"
 #include "src/libprofile/profile_pprof.h"
 #include "tests/fuzz/fuzz.h"

@@ -45,7 +45,7 @@ static const char *make_tree(void)
 	return powercap;
 }
 
-/* Whatever the files say: not more than what the zones can have used in a second. */
+/* Whatever the files say, no reading is above what the zones can use in that time. */
 static void check(const struct reading *r, uint64_t elapsed_ns)
 {
 	uint64_t most = counter_bound_uj(COUNTER_PLATFORM_MAX_W, elapsed_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file of a trace, which is its user's; two of them, in equal intervals; and what is drawn of it, which a terminal does
- * not obey.
+ * Trace files, which a user can edit: one by itself, two in equal intervals, and their plots, which have no control
+ * characters.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Usage as slurmdbd returns it, and the values of TRES in it. */
+/* A TRES usage string as slurmdbd returns it, and the values in it. */
 #include "src/libcore/tresmap.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -39,7 +39,7 @@ static struct {
 	int (*synchronize)(void);
 } cuda;
 
-/* Eight chains of multiply-add in each thread; what they come to is used, or they would be left out. */
+/* Eight chains of multiply-add in each thread; a store uses their result, or the compiler would remove them. */
 static const char burn_ptx[] =
 	".version 7.0\n"
 	".target sm_70\n"
