@@ -89,8 +89,8 @@ static void test_node(void)
 	       0, "node");
 	is_u64(bytes, MB, "anonymous and shared, in bytes");
 	fd = fileio_open_at_root("/", "/proc/meminfo");
-	is_int(memuse_node(fd, &bytes), 0, "this node");
-	ok(bytes > 0, "has some");
+	is_int(memuse_node(fd, &bytes), 0, "this node's memory is read");
+	ok(bytes > 0, "and is not 0");
 	close(fd);
 	scratch_clear(dir);
 	rmdir(dir);
@@ -204,7 +204,7 @@ static void test_steps(void)
 	is_int(memuse_open("", "", path[2], &m, NULL), 0, "open");
 	end_step(&f, pid);
 	folders_remove(&f);
-	ok(m && memuse_read(m, &bytes) < 0, "when the cgroup is gone");
+	ok(m && memuse_read(m, &bytes) < 0, "reading fails when the cgroup is gone");
 	is_u64(bytes, 77, "nothing written then");
 	memuse_close(m);
 }
@@ -220,7 +220,7 @@ static void test_open_fails(void)
 
 		is_int(memuse_open(path[i], path[i], path[i], &m, &err), -ENOENT,
 		       path[i] ? path[i] : "NULL");
-		ok(!m && !strncmp(err.text, "no cgroup to read memory from", 29), "said so");
+		ok(!m && !strncmp(err.text, "no cgroup to read memory from", 29), "the error says so");
 	}
 	memuse_close(NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tick makes of the memory of running steps: whose turn it is, mean and peak, and the job's in its extern
- * step. The test sets the time, and the linker puts its functions in place of those that read cgroups (-Wl,--wrap).
+ * The memory of running steps, as a tick samples it: which steps are read, mean and peak, and the job's sum in its
+ * extern step. The test sets the time, and the linker puts its functions in place of those that read cgroups
+ * (-Wl,--wrap).
  */
 #include "src/libnode/memwatch.h"
 
@@ -180,7 +181,7 @@ static void test_mean(void)
 	is_u64(find(slot)->held, 100 * MB, "for ceems.prom: now");
 	ok(!memwatch_find(watch, slot, ledger_slot(node.l, slot)->claim + 1) &&
 		   !memwatch_find(watch, LEDGER_STEPS, 1) && !memwatch_find(NULL, 0, 1),
-	   "not of another step, of none, or without a watch");
+	   "  not of another step, of no step, or without a watch");
 	end();
 }
 

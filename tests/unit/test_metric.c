@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The metric table, units of TRES, the 64 bits of Slurm's sums, and values with their reasons. */
 #include "src/libcore/metric.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static void test_large_jobs(void)
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		double a_second = (double)metric_to_tres(t[i].m, t[i].per_s);
 
-		ok(a_second * 10000 * 30 * 86400 < 0x1p64, "%s of 10,000 CPUs in 30 days",
+		ok(a_second * 10000 * 30 * 86400 < 0x1p64, "%s of 10,000 CPUs in 30 days fits 64 bits",
 		   metric_table[t[i].m].name);
 	}
 }
@@ -76,21 +77,21 @@ int main(void)
 
 	is_u64(metric_to_tres(METRIC_ENERGY, 1499999), 1, "1.499999 J is 1 J");
 	is_u64(metric_to_tres(METRIC_ENERGY, 1500000), 2, "1.5 J is 2 J");
-	is_u64(metric_to_tres(METRIC_ENERGY, UINT64_MAX), 18446744073710, "the largest");
+	is_u64(metric_to_tres(METRIC_ENERGY, UINT64_MAX), 18446744073710, "the largest value does not overflow");
 	is_u64(metric_to_tres(METRIC_PAGE_FAULTS, 7), 7, "counts stay as they are");
-	is_u64(metric_to_tres(METRIC_IO_READ_BYTES, 7), 7, "and bytes");
+	is_u64(metric_to_tres(METRIC_IO_READ_BYTES, 7), 7, "as do bytes");
 	is_u64(metric_to_tres(METRIC_CYCLES, 7501), 8, "cycles are thousands");
 	is_u64(metric_to_tres(METRIC_MEMORY_BYTES, 3 * 1024), 3, "memory is KiB");
 	test_large_jobs();
 	is_u64(metric_to_tres(METRIC_RUN_DELAY, 1499), 1, "times are microseconds");
-	is_u64(metric_from_tres(METRIC_RUN_DELAY, 3), 3000, "and back");
+	is_u64(metric_from_tres(METRIC_RUN_DELAY, 3), 3000, "and back to ns");
 	is_u64(metric_to_tres(METRIC_CO2E, 158817), 159, "13 J at 43.98 g/kWh are 159 ug");
 	is_u64(metric_from_tres(METRIC_CO2E, 159), 159000, "ug to ng");
 	is_str(metric_tres_unit(METRIC_CO2E), "ug", "as ceems tres --table says");
-	is_u64(metric_from_tres(METRIC_ENERGY, UINT64_MAX), UINT64_MAX, "no overflow");
+	is_u64(metric_from_tres(METRIC_ENERGY, UINT64_MAX), UINT64_MAX, "joules to uJ: no overflow");
 	values_init(&a);
 	values_set(&a, METRIC_CYCLES, metric_from_tres(METRIC_CYCLES, UINT64_MAX / 2));
-	ok(!values_has(&a, METRIC_CYCLES), "more than 64 bits hold is not known, and no number");
+	ok(!values_has(&a, METRIC_CYCLES), "a value above 64 bits is unknown");
 
 	values_init(&a);
 	values_init(&b);
@@ -106,12 +107,12 @@ int main(void)
 	values_set(&b, METRIC_ENERGY, UINT64_MAX - 1);
 	values_fold(&a, &b);
 	ok(!values_has(&a, METRIC_ENERGY), "a sum that does not fit is not known");
-	is_str(metric_reason_text(a.reason[METRIC_ENERGY]), "more than 64 bits", "and says so");
+	is_str(metric_reason_text(a.reason[METRIC_ENERGY]), "more than 64 bits", "and the reason says so");
 	values_set(&b, METRIC_ENERGY, 5);
 	values_fold(&a, &b);
-	ok(!values_has(&a, METRIC_ENERGY), "what comes after it does not make it small");
+	ok(!values_has(&a, METRIC_ENERGY), "a further part leaves that sum unknown");
 	values_fold(&b, &a);
-	ok(!values_has(&b, METRIC_ENERGY), "nor is the whole known without it");
+	ok(!values_has(&b, METRIC_ENERGY), "and a sum with it is unknown");
 
 	is_int(metric_tres_line(METRIC_SET_ALL, line, sizeof(line)), 0, "the TRES line");
 	ok(!strncmp(line, "energy,ic/ceems_co2e,ic/ceems_cpu_energy,", 41), "in the table's order");
@@ -119,9 +120,9 @@ int main(void)
 	   "each TRES once");
 	is_int(metric_tres_line(METRIC_SET_ALL, line, 20), -ENOSPC, "too small a buffer");
 	is_int(metric_set_of(METRIC_CPU_ENERGY_STATIC), METRIC_SET_BASIC, "a TRES is in the set of its other side");
-	is_int(metric_set_of(METRIC_IO_READ_BYTES), METRIC_SET_STANDARD, "what nobody asks for is standard");
+	is_int(metric_set_of(METRIC_IO_READ_BYTES), METRIC_SET_STANDARD, "a metric that needs no request is standard");
 	is_int(metric_set_of(METRIC_CYCLES), METRIC_SET_ALL, "counters of a CPU are not");
 	is_int(metric_tres_line(METRIC_SET_BASIC, line, sizeof(line)), 0, "the TRES line of the basic set");
-	ok(strstr(line, "ic/ceems_nodes") && !strstr(line, "ic/ceems_io_calls"), "  has its TRES alone");
+	ok(strstr(line, "ic/ceems_nodes") && !strstr(line, "ic/ceems_io_calls"), "  has no TRES of other sets");
 	return done_testing();
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The estimate of a node without sensors: its idle and full power for several machines, and its energy over time. */
 #include <errno.h>
 
 #include "reading_sums.h"
@@ -79,14 +80,14 @@ static void test_real_machine(void)
 	struct reading r;
 	char text[256];
 
-	is_int(source_model.open(&env, &s, &err), 0, "always opens");
+	is_int(source_model.open(&env, &s, &err), 0, "the model opens on any machine");
 	source_model.describe(s, text, sizeof(text));
 	diag("this machine: %s", text);
 	source_model.describe(s, text, 12);
 	is_str(text, "estimate: i", "a short buffer is cut");
-	is_int(source_model.read(s, NSEC_PER_SEC, 0, &state, &r), 0, "can be read");
+	is_int(source_model.read(s, NSEC_PER_SEC, 0, &state, &r), 0, "it can be read");
 	ok(r.nparts == 1 && r.part[0].domain == DOMAIN_OTHER && r.part[0].idle_mw > 0,
-	   "states its idle power");
+	   "and states its idle power");
 	source_model.close(s);
 }
 
@@ -120,7 +121,7 @@ static void test_read(void)
 	uint64_t sum = 0;
 	size_t i;
 
-	is_int(source_model.open(&env, &s, NULL), 0, "100 W to 300 W");
+	is_int(source_model.open(&env, &s, NULL), 0, "a model of 100 W to 300 W");
 	is_int(source_model.read(s, NSEC_PER_SEC, 1000000, &state, &r), 0,
 	       "first reading");
 	is_u64(reading_energy_uj(&r, DOMAIN_OTHER), 0, "yields nothing");
@@ -162,12 +163,12 @@ static void test_read(void)
 
 int main(void)
 {
-	is_int(source_builtin[0]->id, SOURCE_EXTERNAL, "the site's own meter first");
-	is_int(source_builtin[source_nbuiltin - 1]->id, SOURCE_MODEL, "and the model last");
+	is_int(source_builtin[0]->id, SOURCE_EXTERNAL, "the site's own meter is the first source");
+	is_int(source_builtin[source_nbuiltin - 1]->id, SOURCE_MODEL, "the model is the last");
 	ok(source_model.is_estimate && !source_rapl.is_estimate,
-	   "and says which is an estimate");
-	is_str(source_rapl.name, source_name(SOURCE_RAPL), "names agree");
-	is_str(source_model.name, source_name(SOURCE_MODEL), "names agree");
+	   "the model is an estimate, RAPL is not");
+	is_str(source_rapl.name, source_name(SOURCE_RAPL), "RAPL's name is the one in the table");
+	is_str(source_model.name, source_name(SOURCE_MODEL), "the model's name, too");
 	test_open();
 	test_real_machine();
 	test_read();

@@ -60,7 +60,7 @@ static bool join(const char *folder)
 	return done;
 }
 
-/* The kernel lets go of a dead task's cgroup a little after its parent knows. */
+/* A dead task's cgroup can be removed only a moment after wait() has returned. */
 static void remove_folder(const char *path)
 {
 	uint64_t deadline = clock_mono_ns() + TIMEOUT_NS;
@@ -174,7 +174,7 @@ static bool move_one(int from, int to, size_t size, bool peek)
 	return recv(to, buf, sizeof(buf), 0) == (ssize_t)size;
 }
 
-/* A of the step, on side 0, and B of nobody, connected to each other. */
+/* Two connected sockets: A is the step's, on side 0; B belongs to no step. */
 static bool udp_pair(const struct step *s, int family, bool is_mapped, uint16_t port, int *ret_a,
 		     int *ret_b)
 {
@@ -217,7 +217,7 @@ static void test_udp(int family, bool is_mapped)
 		moved &= move_one(b, a, size, true);
 	after[0] = netlab_sent(&lab, 0);
 	after[1] = netlab_sent(&lab, 1);
-	ok(moved, "datagrams arrive, also empty ones; the step looks at each of its own four times");
+	ok(moved, "datagrams arrive, also empty ones; the step reads each of its own after three MSG_PEEK");
 	is_kind(&s, kind,
 		(struct detail_net){ .in_packets = n_in,
 				     .in_bytes = in + n_in * header,
@@ -225,7 +225,7 @@ static void test_udp(int family, bool is_mapped)
 				     .out_bytes = out + n_out * header });
 	is_u64(s.d.nnet, 1, "nothing of another kind, and so nothing counted twice");
 	is_u64(s.f.value[METRIC_UDP_SENT_BYTES], out, "payload sent");
-	is_u64(s.f.value[METRIC_UDP_RECEIVED_BYTES], in, "payload received: a look is no receipt");
+	is_u64(s.f.value[METRIC_UDP_RECEIVED_BYTES], in, "payload received: MSG_PEEK does not count");
 	is_u64(s.f.value[METRIC_IPV6_SENT_BYTES],
 	       header == UDP + IP6 ? s.f.value[METRIC_IP_SENT_BYTES] : 0, "part of it by IPv6");
 	w.packets = after[0].packets - before[0].packets;
@@ -628,7 +628,7 @@ static void test_whose(void)
 	is_kind(&s, "udp6", none);
 	is_u64(s.d.nnet, 0, "nothing is this step's");
 	ok(values_has(&s.f, METRIC_UDP_SENT_BYTES) && s.f.value[METRIC_SENT_PACKETS] == 0,
-	   "0 is a number");
+	   "that is 0, and not unknown");
 	is_kind(&other, "udp4",
 		(struct detail_net){ .out_packets = 1, .out_bytes = 10 + UDP + IP4 });
 out:
@@ -677,8 +677,8 @@ static void test_refusals(void)
 
 	diag("refusals");
 	netcount_close(NULL);
-	ok(netcount_open(probes, -1, &n, &err) < 0, "no cgroup: %s", err.text);
-	ok(netcount_open(probes, fd, &n, &err) < 0, "not a cgroup: %s", err.text);
+	ok(netcount_open(probes, -1, &n, &err) < 0, "refused without a cgroup: %s", err.text);
+	ok(netcount_open(probes, fd, &n, &err) < 0, "refused for a folder that is no cgroup: %s", err.text);
 	util_closep(&fd);
 	if (!step_make(&s, "refused"))
 		return;
@@ -696,7 +696,7 @@ static void test_refusals(void)
 		diag("%s", err.text);
 		_exit(rc == -EPERM && netcount_reason(rc) == REASON_NO_PERMISSION ? 0 : 1);
 	}
-	ok(waitpid(pid, &status, 0) == pid && status == 0, "without CAP_NET_ADMIN, with a reason");
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "refused without CAP_NET_ADMIN, with a reason");
 	step_stop(&s);
 
 	if (!step_make(&s, "gone"))
@@ -793,7 +793,7 @@ static void test_cgroup_goes_first(void)
 	ok(access(s.folder, F_OK) < 0, "the programs do not hold the cgroup");
 	while ((rc = step_read(&s)) == 0 && clock_mono_ns() < deadline)
 		(void)usleep(1000); /* freed later */
-	is_int(rc, -ENOENT, "read says so");
+	is_int(rc, -ENOENT, "reading reports that the cgroup is gone");
 	is_u64(s.f.value[METRIC_SENT_PACKETS], 1, "with what was read last");
 	is_u64(kind_of(&s, "udp4").out_bytes, 100 + UDP + IP4, "in detail, too");
 	step_stop(&s);
@@ -818,7 +818,7 @@ static void test_cgroup_goes_first(void)
 		(void)usleep(100000);
 	}
 	is_int(rc, -ENOENT, "gone before it was ever read");
-	ok(!values_has(&s.f, METRIC_SENT_PACKETS), "that is not 0");
+	ok(!values_has(&s.f, METRIC_SENT_PACKETS), "its packets are unknown, not 0");
 	is_int(s.f.reason[METRIC_SENT_PACKETS], REASON_NO_CGROUP, "its reason");
 out:
 	util_closep(&a);
@@ -874,8 +874,8 @@ static void test_forced_detach(void)
 		skip(3, "this kernel does not detach links by force");
 		goto out;
 	}
-	is_int(step_read(&s), -ENOLINK, "read says so");
-	ok(!values_has(&s.f, METRIC_SENT_PACKETS), "half a count is none");
+	is_int(step_read(&s), -ENOLINK, "reading reports that they are detached");
+	ok(!values_has(&s.f, METRIC_SENT_PACKETS), "an incomplete count is unknown");
 	is_int(s.f.reason[METRIC_SENT_PACKETS], REASON_FAILED, "its reason");
 out:
 	step_stop(&s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * slurmd's part of the probes, and what becomes of a step's counts when slurmd or slurmstepd is
- * killed. bpfrig.h says what it takes.
+ * killed. bpfrig.h lists the requirements.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -173,7 +173,7 @@ static void test_cannot_start(void)
 		nodeprobes_salvage(np, NULL, NULL, 0);
 		nodeprobes_clear(np);
 		nodeprobes_stop(np);
-		ok(!bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)), "%s: nothing, no trouble",
+		ok(!bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)), "%s: nothing is attached, no call fails",
 		   bad[i].what);
 	}
 	nodeprobes_look(NULL, 1);
@@ -208,8 +208,8 @@ static void test_stepd_is_killed(const char *ledger_dir)
 	is_int(ledger_job_total(f.l, JOB, NULL, &job, NULL), 0, "the job's total");
 	is_u64(job.value[METRIC_IO_WRITE_BYTES], 2 * BPFRIG_TASK_BYTES,
 	       "has what both tasks wrote though slurmstepd was killed");
-	is_u64(job.value[METRIC_IO_READ_BYTES], 0, "and nothing that it left half-written");
-	is_u64(ledger_current(f.l)->lost_steps, 1, "a lost step it is");
+	is_u64(job.value[METRIC_IO_READ_BYTES], 0, "and nothing of the half-written slot");
+	is_u64(ledger_current(f.l)->lost_steps, 1, "the step counts as lost");
 	tick(np, &f, now + NODEPROBES_LOOK_NS);
 	ok(!has_owner(lost.bpf_slot) && !has_owner(unknown.bpf_slot), "then they are freed");
 	ok(child_end(living), "the other one ends");
@@ -237,8 +237,8 @@ static void test_look_at_the_moment_of_death(const char *ledger_dir)
 	child_kill(lost.pid);
 	tick(np, &f, now + NODEPROBES_LOOK_NS);
 	is_int(ledger_job_total(f.l, JOB, NULL, &job, NULL), 0, "the job's total");
-	is_u64(job.value[METRIC_IO_WRITE_BYTES], BPFRIG_TASK_BYTES, "was read before the slot was freed");
-	ok(!has_owner(lost.bpf_slot), "which was in the same tick");
+	is_u64(job.value[METRIC_IO_WRITE_BYTES], BPFRIG_TASK_BYTES, "a dead step's slot is read before it is freed");
+	ok(!has_owner(lost.bpf_slot), "and is freed in the same tick");
 	folder_remove(&step);
 	fake_stop(&f);
 	nodeprobes_stop(np);
@@ -337,9 +337,9 @@ static void test_hooks_are_kept(const char *ledger_dir)
 	    !folder_make_own(&step, v2_root, "step"))
 		return;
 	tick(np, &f, now);
-	is_u64(bpfrig_link_id(LINK_IO_READ), 0, "nobody asks: no hook");
-	is_int(probes_register(p, step.id, 0, 1u << PROBES_IO, &slot), 0, "a step asks");
-	is_int(probes_hold(p, PROBES_IO, NULL), 0, "and attaches");
+	is_u64(bpfrig_link_id(LINK_IO_READ), 0, "without a request no I/O hook is attached");
+	is_int(probes_register(p, step.id, 0, 1u << PROBES_IO, &slot), 0, "a step requests I/O");
+	is_int(probes_hold(p, PROBES_IO, NULL), 0, "and attaches the hooks");
 	id = bpfrig_link_id(LINK_IO_READ);
 	tick(np, &f, now + NODEPROBES_LOOK_NS);
 	probes_release(p, slot);
@@ -347,7 +347,7 @@ static void test_hooks_are_kept(const char *ledger_dir)
 	ok(bpfrig_link_lives(id), "slurmd keeps it when the step ends");
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
 	is_int(probes_hold(p, PROBES_IO, NULL), 0, "another step");
-	is_u64(bpfrig_link_id(LINK_IO_READ), id, "has the same");
+	is_u64(bpfrig_link_id(LINK_IO_READ), id, "has the same hook");
 	probes_close(p);
 	for (i = 0; i < LINK_N; i++)
 		tick(np, &f, now + 2 * NODEPROBES_LOOK_NS + (uint64_t)i);
@@ -355,8 +355,8 @@ static void test_hooks_are_kept(const char *ledger_dir)
 		ok(bpfrig_link_lives(id), "it cannot be attached again, so it stays");
 	else
 		ok(bpfrig_link_goes(id) && !bpfrig_link_lives(bpfrig_link_id(LINK_IO_WRITE)),
-		   "with nobody who asks it goes");
-	/* two that keep what the other one keeps would do so for ever */
+		   "without requests the hook is detached");
+	/* two slurmds that keep each other's hooks would keep them for ever */
 	if (!is_once) {
 		is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
 		is_int(probes_hold(p, PROBES_IO, NULL), 0, "another slurmd keeps it still");
@@ -364,7 +364,7 @@ static void test_hooks_are_kept(const char *ledger_dir)
 		for (i = 0; i < LINK_N; i++)
 			tick(np, &f, now + 3 * NODEPROBES_LOOK_NS + (uint64_t)i);
 		probes_close(p);
-		ok(bpfrig_link_goes(id), "and is the last one to");
+		ok(bpfrig_link_goes(id), "and the hook goes with that one");
 	}
 	folder_remove(&step);
 	fake_stop(&f);
@@ -399,7 +399,7 @@ int main(void)
 	(void)unlink(path);
 	test_hooks_are_kept(ledger_dir);
 	(void)bpfrig_unload();
-	ok(access(bpfrig_dir, F_OK) < 0, "nothing stays");
+	ok(access(bpfrig_dir, F_OK) < 0, "no pins stay in BpfDir");
 	(void)unlink(path);
 	(void)rmdir(ledger_dir);
 	bpfrig_down();

@@ -127,9 +127,9 @@ static void test_use(void)
 		{ "by the hardware, without a cause", "reasons=8", GPU_VALUE_THROTTLED_PPM, 1000000 },
 		{ "uncorrected ECC errors", "ecc=3", GPU_VALUE_ECC_ERRORS, 3 },
 		{ "what a GPU does not support is not 0", "no-use", GPU_VALUE_PROCESSES, GPU_VALUE_UNKNOWN },
-		{ "nor its throttling", "no-use", GPU_VALUE_THROTTLED_PPM, GPU_VALUE_UNKNOWN },
+		{ "  nor its throttling", "no-use", GPU_VALUE_THROTTLED_PPM, GPU_VALUE_UNKNOWN },
 		{ "XID errors before ceems-gpu are not counted", "xid=3", GPU_VALUE_XID_ERRORS, 0 },
-		{ "nor ECC", "no-use", GPU_VALUE_ECC_ERRORS, GPU_VALUE_UNKNOWN },
+		{ "unsupported ECC counts are not 0", "no-use", GPU_VALUE_ECC_ERRORS, GPU_VALUE_UNKNOWN },
 	};
 	struct gpu_reading gpu;
 	struct fake_node n;
@@ -171,7 +171,7 @@ static void test_xids(void)
 	read_use(&n, &gpu);
 	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 2, "two more");
 	read_use(&n, &gpu);
-	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 2, "each once");
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 2, "each is counted once");
 	fake_node_write(&n, "0 1000 70000 30 1024 81920 lost,xid=6\n");
 	do
 		(void)fake_node_read(&n);
@@ -213,7 +213,7 @@ static void test_gpm(void)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		is_u64(gpu.value[rows[i].value], rows[i].want, gpu_value_name(rows[i].value));
 	read_use(&n, &second);
-	ok(second.from_ns > gpu.from_ns && second.value[GPU_VALUE_SM_PPM] == 400000, "and so on");
+	ok(second.from_ns > gpu.from_ns && second.value[GPU_VALUE_SM_PPM] == 400000, "the next one is of a later time");
 	fake_node_write(&n, "0 1000 70000 30 1024 81920 lost\n");
 	(void)fake_node_read_but(&n, 1);
 	while (n.ops->gpus(n.source, &gpu, 1) == 1 && gpu.value[GPU_VALUE_SM_PPM] != GPU_VALUE_UNKNOWN)
@@ -365,7 +365,7 @@ static void test_old(void)
 	fake_node_write(&n, "0 0 100000 0 0 0 ok\n");
 	ok(fake_node_open(&n) == 0, "a library without energy counters");
 	n.ops->describe(n.source, text, sizeof(text));
-	ok(strstr(text, "power of 1 integrated") != NULL, "said: %s", text);
+	ok(strstr(text, "power of 1 integrated") != NULL, "the description says so: %s", text);
 	ok(fake_node_read(&n) == 0 && n.r.part[0].quality == QUALITY_INTEGRATED, "integrated");
 	n.uj[0] = 0;
 	first_ns = n.r.part[0].until_ns;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program that sleeps for three quarters of its time and waits for a futex for one: both are told apart, and have the
- * times that the program measures. */
+/*
+ * A program sleeps for three quarters of its time and waits for a futex for one: off-CPU stacks tell both apart, with
+ * the times that the program measures.
+ */
 #define _GNU_SOURCE /* syscall */
 #include "src/libmeter/activity/offcpu.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Power and idle power of a node's parts over ticks: learned, configured, estimated or stated idle power. */
 #include "src/libnode/parts.h"
 
 #include "src/libutil/clock.h"
@@ -35,7 +36,7 @@ static struct sources_part *show(enum domain d, unsigned int unit, enum source_i
 	return p;
 }
 
-/* One tick of a second; the parts as they are. */
+/* Books one tick of a second with the parts of `reading`. */
 static void run_tick(const struct parts_tick *t)
 {
 	tick = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
@@ -58,27 +59,27 @@ static void test_learn(void)
 	show(DOMAIN_CPU, 1, SOURCE_RAPL)->energy_uj = 40000000;
 	run(4 * S, false);
 	is_u64(page.power_mw[DOMAIN_CPU], 130000, "power of a busy node");
-	is_u64(page.idle_mw[DOMAIN_CPU], 0, "teaches no idle power");
-	is_int(page.part[0].idle, LEDGER_IDLE_NONE, "  which is said");
+	is_u64(page.idle_mw[DOMAIN_CPU], 0, "is not learned as idle power");
+	is_int(page.part[0].idle, LEDGER_IDLE_NONE, "  and idle power has no origin");
 	run(0, true);
-	is_u64(page.part[0].learned_mw, 0, "nor does a tainted window");
+	is_u64(page.part[0].learned_mw, 0, "nor is that of a tainted window");
 	reading.part[0].energy_uj = 50000000;
 	run(0, false);
 	run(0, false);
-	is_u64(page.part[0].idle_mw, 50000, "an idle one does, by socket");
+	is_u64(page.part[0].idle_mw, 50000, "that of an idle window is, by socket");
 	is_u64(page.part[1].idle_mw, 40000, "  each its own");
-	is_int(page.part[1].idle, LEDGER_IDLE_LEARNED, "  which is said");
+	is_int(page.part[1].idle, LEDGER_IDLE_LEARNED, "  its origin is 'learned'");
 	is_u64(tick.part[1].idle_mw, 40000, "and it is in force");
 	is_u64(page.idle_mw[DOMAIN_CPU], 90000, "for the domain too");
 	is_u64(page.part[0].energy_uj, 280000000, "energy is counted by part");
 
-	memset(&parts, 0, sizeof(parts)); /* another slurmd */
+	memset(&parts, 0, sizeof(parts)); /* slurmd is restarted */
 	run(4 * S, false);
 	is_u64(tick.part[0].idle_mw, 50000, "what was learned survives a restart");
 	setup.configured_mw = 30000;
 	run(4 * S, false);
 	is_u64(page.part[0].idle_mw + page.part[1].idle_mw, 30000, "IdleWatts wins");
-	is_int(page.part[0].idle, LEDGER_IDLE_CONFIGURED, "  which is said");
+	is_int(page.part[0].idle, LEDGER_IDLE_CONFIGURED, "  its origin is 'configured'");
 	setup.configured_mw = 0;
 	run(4 * S, false);
 	is_u64(page.part[0].idle_mw, 50000, "without it, what was learned is in force again");
@@ -136,19 +137,19 @@ static void test_never_idle(void)
 	show(DOMAIN_GPU, 0, SOURCE_NVML)->energy_uj = 300000000;
 	for (i = 0; i < 20; i++)
 		work(0, i % 8 < 4 ? 30 : 60);
-	is_int(page.part[0].idle, LEDGER_IDLE_ESTIMATED, "never seen idle: an estimate, which is said");
+	is_int(page.part[0].idle, LEDGER_IDLE_ESTIMATED, "never seen idle: the origin is 'estimated'");
 	ok(page.part[0].idle_mw > 39000 && page.part[0].idle_mw < 41000,
-	   "  of what power is without activity");
+	   "  the value is the power without activity");
 	is_u64(page.part[0].learned_mw, 0, "  which is not learned");
 	ok(page.part[1].idle == LEDGER_IDLE_ESTIMATED && page.part[1].idle_mw > 36000 &&
 		   page.part[1].idle_mw < 44000,
-	   "one whose load does not change has it of the other");
+	   "a socket whose load never changes has the other's estimate");
 	is_int(page.part[2].idle, LEDGER_IDLE_NONE, "a GPU's is not known");
 	reading.part[0].energy_uj = reading.part[1].energy_uj = 37000000;
 	run(0, false);
 	run(0, false);
 	is_int(page.part[0].idle, LEDGER_IDLE_LEARNED, "the first idle window ends the estimate");
-	is_u64(page.part[0].idle_mw, 37000, "  with what it shows");
+	is_u64(page.part[0].idle_mw, 37000, "  with the power of that window");
 }
 
 /* 128 cores idle at 200 W; the one that a job keeps busy adds 2.3 W, which are the job's. */
@@ -164,8 +165,8 @@ static void test_one_core(void)
 	reading.part[0].energy_uj = 202300000;
 	for (i = 0; i < 600; i++)
 		run_tick(&t);
-	is_u64(page.part[0].learned_mw, 200000, "one busy core of 128 teaches no idle power");
-	is_u64(tick.part[0].idle_mw, 200000, "  and what it draws stays dynamic");
+	is_u64(page.part[0].learned_mw, 200000, "with one busy core of 128, learned idle power stays");
+	is_u64(tick.part[0].idle_mw, 200000, "  and the core's power stays dynamic");
 	setup.cpus = 4;
 }
 
@@ -181,9 +182,9 @@ static void test_other_source(void)
 	is_u64(page.nparts, 2, "a source that fails keeps its parts");
 	show(DOMAIN_CPU, 0, SOURCE_CRAY)->energy_uj = 30000000;
 	run(4 * S, false);
-	is_u64(page.nparts, 1, "one that takes over does not take those that it has not");
-	is_u64(page.part[0].learned_mw, 0, "  nor what the other's idle power was");
-	is_u64(page.part[0].energy_uj, 30000000, "  nor its energy");
+	is_u64(page.nparts, 1, "another source that takes over has its own parts only");
+	is_u64(page.part[0].learned_mw, 0, "  without the first one's idle power");
+	is_u64(page.part[0].energy_uj, 30000000, "  and without its energy");
 }
 
 static void test_stated(void)
@@ -193,8 +194,8 @@ static void test_stated(void)
 	reading.part[0].idle_mw = 90000;
 	run(0, false);
 	run(0, false);
-	is_u64(page.part[0].idle_mw, 90000, "what the source says itself");
-	is_int(page.part[0].idle, LEDGER_IDLE_STATED, "  which is said");
+	is_u64(page.part[0].idle_mw, 90000, "idle power that the source states");
+	is_int(page.part[0].idle, LEDGER_IDLE_STATED, "  its origin is 'stated'");
 	is_u64(tick.part[0].idle_mw, 90000, "  wins over what was learned");
 }
 

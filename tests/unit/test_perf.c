@@ -2,8 +2,8 @@
 /*
  * Counters on children that fault and switch; the hardware ones are tested where there is a PMU. A
  * child stops, is attached to and then executes this program again, because counting begins at
- * exec. Its threads tell what getrusage() saw of them from main() on: no more than perf saw from
- * exec on, which is no more than wait4() tells of its whole life, on a machine of any speed.
+ * exec. Its threads report their getrusage() since main(). On a machine of any speed that is no more
+ * than perf counts since exec, and perf counts no more than wait4() reports of the whole process.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -201,7 +201,7 @@ static void test_nothing_attached(void)
 	is_u64(f.reason[METRIC_CYCLES], REASON_NOT_ASKED, "hw: not asked for");
 	values_set(&f, METRIC_PAGE_FAULTS, 3);
 	perf_read(p, &f, NULL);
-	is_u64(f.value[METRIC_PAGE_FAULTS], 3, "what another knows stays");
+	is_u64(f.value[METRIC_PAGE_FAULTS], 3, "a value from elsewhere is kept");
 	perf_close(p);
 	perf_close(NULL);
 
@@ -280,7 +280,7 @@ static void test_many_tasks(void)
 		(void)close(fd[n]);
 	(void)setrlimit(RLIMIT_NOFILE, &old);
 	perf_read(p, &f, NULL);
-	is_u64(f.reason[METRIC_PAGE_FAULTS], REASON_NO_COUNTER, "  and it is said");
+	is_u64(f.reason[METRIC_PAGE_FAULTS], REASON_NO_COUNTER, "  and the reason is 'no free counter'");
 	perf_close(p);
 	child_run_any(pid[0]);
 }
@@ -349,9 +349,9 @@ static void test_counts(void)
 }
 
 /*
- * What a peer gets wrong who opens events on the processes that it finds when it looks: a fork after
+ * What a collector gets wrong that polls for processes and opens events on those it finds: a fork after
  * the open is counted twice (1 s was 2 s), threads older than the open are missed (8 s were 1.9 s),
- * and a process that comes and goes between two looks is none.
+ * and a process that comes and goes between two polls is missed.
  */
 static void test_cgroup(void)
 {
@@ -472,7 +472,7 @@ static void test_hardware(void)
 	if (f.reason[METRIC_CYCLES] == REASON_NO_PMU) {
 		ok(f.reason[METRIC_BRANCH_MISSES] == REASON_NO_PMU &&
 			   f.reason[METRIC_PMU_ENABLED] == REASON_NO_PMU,
-		   "n/a (%s), said of all", metric_reason_text(f.reason[METRIC_CYCLES]));
+		   "n/a (%s) for all hardware events", metric_reason_text(f.reason[METRIC_CYCLES]));
 		skip(1, "no PMU");
 	} else if (values_has(&f, METRIC_CYCLES)) {
 		ok(f.value[METRIC_CYCLES] > 0, "cycles");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groups of events on a played machine: what does not fit, what takes turns, what falls apart when a
+ * Groups of events on a simulated machine: what does not fit, what takes turns, what falls apart when a
  * CPU goes away, and what the sums make of it.
  */
 #include <errno.h>
@@ -162,7 +162,7 @@ static int add_cpu(struct perf_set *s, int cpu)
 							   .flags = PERF_FLAG_PID_CGROUP });
 }
 
-/* CPUs cannot have run for longer than their events are open; so the playing takes a little time. */
+/* CPUs cannot have run for longer than their events are open; so the test waits a little. */
 static void wait_ms(uint64_t ms)
 {
 	uint64_t until = clock_mono_ns() + ms * MS;
@@ -192,7 +192,7 @@ static void test_refused(void)
 	is_u64(sum[2].reason, REASON_NO_COUNTER, "EMFILE: no free counter");
 	is_u64(sum[3].reason, REASON_NO_COUNTER, "EBUSY: no free counter");
 	is_u64(sum[4].reason, REASON_FAILED, "anything else failed");
-	ok(perf_set_is_full(s), "and descriptors were short");
+	ok(perf_set_is_full(s), "and the set reports that descriptors ran out");
 	perf_set_destroy(s);
 
 	s = new_set(m);

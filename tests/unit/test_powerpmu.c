@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * RAPL through the perf PMU: a tree below SysRoot, and a kernel that is played. The last test asks
- * the real one, for a software event in the place of energy.
+ * RAPL through the perf PMU: a tree below SysRoot, and a fake kernel. The last test asks
+ * the real kernel, for a software event in the place of energy.
  */
 #include <errno.h>
 
@@ -113,7 +113,7 @@ static void test_absent(void)
 	pmu_init(&t);
 	machine_shell("rm -r '%s/" PMU "'", t.m.root);
 	is_int(pmu_open(&t), -ENODEV, "no PMU");
-	ok(strstr(t.m.err.text, "devices/power") && !t.p, "said which");
+	ok(strstr(t.m.err.text, "devices/power") && !t.p, "the error names the PMU's folder");
 	pmu_fini(&t);
 
 	pmu_init(&t);
@@ -370,7 +370,7 @@ static void test_source(void)
 			   machine_uj(&m, DOMAIN_CPU, 0) <= (clock_mono_ns() - before) / 900,
 		   "counts what the kernel counts");
 		source_rapl.describe(m.source, buf, sizeof(buf));
-		is_str(buf, "1 package, 0 dram, by the perf PMU", "said which one");
+		is_str(buf, "1 package, 0 dram, by the perf PMU", "the description names the PMU");
 	}
 	machine_fini(&m);
 
@@ -378,7 +378,7 @@ static void test_source(void)
 	machine_shell("cp -R '" FIXTURES "/xeon-2s-pmu/sys/bus' '%s/sys'", m.root);
 	is_int(machine_open(&m), 0, "with powercap");
 	source_rapl.describe(m.source, buf, sizeof(buf));
-	ok(!strstr(buf, "PMU"), "powercap, and not both");
+	ok(!strstr(buf, "PMU"), "powercap alone is used");
 	machine_fini(&m);
 }
 

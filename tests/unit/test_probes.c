@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The node's BPF object on the running kernel: loading, slots, links, and what becomes of them when
- * somebody dies. bpfrig.h says what it takes.
+ * a holder is killed. bpfrig.h lists the requirements.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -35,23 +35,23 @@ static void test_helper_fails(void)
 	char script[PATH_MAX];
 	struct errmsg err = { 0 };
 
-	is_int(bpfload_run(bpfrig_helper, "", BPFRIG_TIMEOUT_NS, &err), -ENOENT, "BpfDir empty");
+	is_int(bpfload_run(bpfrig_helper, "", BPFRIG_TIMEOUT_NS, &err), -ENOENT, "loading with BpfDir empty");
 	is_int(bpfload_run("/nonexistent/ceems-bpf", bpfrig_dir, BPFRIG_TIMEOUT_NS, &err),
-	       -EOPNOTSUPP, "no helper");
+	       -EOPNOTSUPP, "a helper that does not exist");
 	is_int(bpfload_run(bad[0], bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EIO,
 	       "a helper that fails");
-	is_int(bpfload_run(bad[1], bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), 0, "one that succeeds");
+	is_int(bpfload_run(bad[1], bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), 0, "a helper that succeeds");
 
 	if (!ok(write_script(script, sizeof(script), "#!/bin/sh\nexec sleep 1000\n"), "script"))
 		return;
 	is_int(bpfload_run(script, bpfrig_dir, NSEC_PER_SEC / 5, &err), -ETIMEDOUT,
-	       "one that hangs");
+	       "a helper that hangs is given up");
 	if (!ok(write_script(script, sizeof(script),
 			     "#!/bin/sh\nyes | head -c 100000 >&2\nexit 4\n"),
 		"script"))
 		return;
 	is_int(bpfload_run(script, bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EOPNOTSUPP,
-	       "one that talks too much");
+	       "a helper that writes too much fails");
 	(void)unlink(script);
 
 	is_int(bpfload_run(bpfrig_helper, bpfrig_scratch, BPFRIG_TIMEOUT_NS, &err), -EOPNOTSUPP,
@@ -70,16 +70,16 @@ static void test_load_is_idempotent(void)
 	is_int(probes_hold(p, PROBES_TASKS, NULL), 0, "hold");
 	id = bpfrig_link_id(LINK_TASK_EXIT);
 	is_int(bpfrig_load(), 0, "load again");
-	ok(id && bpfrig_link_id(LINK_TASK_EXIT) == id, "what works is kept");
+	ok(id && bpfrig_link_id(LINK_TASK_EXIT) == id, "the attached link is kept");
 
 	(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/task_rows", bpfrig_dir);
 	ok(unlink(path) == 0, "a pin is lost");
-	is_int(probes_open(bpfrig_dir, &again, NULL), -ENOENT, "half a set is none");
+	is_int(probes_open(bpfrig_dir, &again, NULL), -ENOENT, "an incomplete set of pins is not opened");
 	is_int(bpfrig_load(), 0, "load repairs it");
 	is_int(probes_open(bpfrig_dir, &again, NULL), 0, "open");
 	probes_close(again);
 	probes_close(p);
-	ok(bpfrig_link_goes(id), "the old programs go with who held them");
+	ok(bpfrig_link_goes(id), "the old programs go with their last holder");
 
 	(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/prog_task_exit", bpfrig_dir);
 	ok(unlink(path) == 0, "a program is lost");
@@ -89,7 +89,7 @@ static void test_load_is_idempotent(void)
 	probes_close(p);
 }
 
-/* A machine that is out of something for a moment: what is in use must not go for that. */
+/* A machine that is short of descriptors for a moment must not lose what is in use. */
 static void test_load_runs_out_of_fds(void)
 {
 	char script[PATH_MAX], text[2 * PATH_MAX];
@@ -130,10 +130,10 @@ static void test_users_full_of_the_dead(void)
 		return;
 	for (pid = 1u << 30; bpfsys_update(fd, &pid, &dead, BPF_ANY) == 0; pid++)
 		;
-	is_u64(pid, (1u << 30) + PROBES_USERS, "64 that were killed");
-	is_int(bpfrig_load(), 0, "the next one comes in");
+	is_u64(pid, (1u << 30) + PROBES_USERS, "64 killed daemons fill the table of users");
+	is_int(bpfrig_load(), 0, "the next daemon gets a place");
 	is_int(probes_count(p, &c, NULL), 0, "count");
-	is_u64(c.users, 1, "and is there");
+	is_u64(c.users, 1, "and is the only user");
 	probes_close(p);
 }
 
@@ -144,7 +144,7 @@ static ino_t inode(const char *path)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* The folder is the lock: made anew meanwhile, it would let another loader in. */
+/* The folder is the lock: if it were made anew meanwhile, another loader could lock the new one. */
 static void test_load_keeps_the_lock(void)
 {
 	char staging[PATH_MAX + 32];
@@ -155,8 +155,8 @@ static void test_load_keeps_the_lock(void)
 	ok(mkdir(bpfrig_dir, 0700) == 0 && mkdir(staging, 0700) == 0, "a loader was killed");
 	before = inode(bpfrig_dir);
 	is_int(bpfrig_load(), 0, "load");
-	ok(before && inode(bpfrig_dir) == before, "in the same folder");
-	ok(access(staging, F_OK) < 0, "what it left is gone");
+	ok(before && inode(bpfrig_dir) == before, "the next loader uses the same folder");
+	ok(access(staging, F_OK) < 0, "and removes what the killed one left");
 }
 
 /* --- links -------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static void test_joining(void)
 	probes_close(a);
 	ok(bpfrig_link_lives(id), "the second one keeps it");
 	probes_close(b);
-	ok(bpfrig_link_goes(id), "the last one takes it along");
+	ok(bpfrig_link_goes(id), "the link goes with the last holder");
 
 	is_int(probes_open(bpfrig_dir, &a, NULL), 0, "open");
 	for (group = 0; group < PROBES_GROUP_N; group++) {
@@ -199,7 +199,7 @@ static void test_joining(void)
 
 #define MANY 6
 
-/* Holds GROUP from when START is closed until GO_ON is; tells what became of it. */
+/* Holds GROUP from when START is closed until GO_ON is; reports the result. */
 static void hold_at_once(enum probes_group group, int start, int told, int go_on)
 {
 	struct probes *p;
@@ -249,15 +249,15 @@ static void test_many_at_once(enum probes_group group)
 	ok(held == MANY, "%s: many attach at once, and all have it", probes_group_name(group));
 	is_int(refused, 0, "nobody is refused");
 	is_int(probes_count(p, &c, NULL), 0, "count");
-	is_u64(c.holds, probes_share(p, group), "one that only joins has all there is");
+	is_u64(c.holds, probes_share(p, group), "another that only joins holds all links");
 	(void)close(go_on[1]);
 	for (i = 0; i < MANY; i++)
 		(void)waitpid(pid[i], NULL, 0);
 	is_int(probes_count(p, &c, NULL), 0, "count");
-	ok(c.holds > 0, "and keeps it when they end");
+	ok(c.holds > 0, "and keeps them when the others end");
 	for (i = 0; probes_drop(p, group); i++)
 		;
-	is_u64(i, c.holds, "it lets go of one by one");
+	is_u64(i, c.holds, "it releases them one by one");
 	is_u64(probes_share(p, group), 0, "then there is nothing to join");
 	is_int(probes_count(p, &c, NULL), 0, "count");
 	is_u64(c.holds, 0, "nothing stays attached");
@@ -274,11 +274,11 @@ static void test_lock_is_kept(void)
 	int lock;
 
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
-	is_int(probes_lock(bpfrig_dir, 0, &lock, NULL), 0, "somebody has the lock and does nothing");
-	is_int(probes_hold(p, PROBES_TASKS, &err), -EBUSY, "who would attach gives up");
+	is_int(probes_lock(bpfrig_dir, 0, &lock, NULL), 0, "another process keeps the lock");
+	is_int(probes_hold(p, PROBES_TASKS, &err), -EBUSY, "attaching gives up");
 	ok(strstr(err.text, "task_exit"), "and says so: %s", err.text);
 	(void)close(lock);
-	is_int(probes_hold(p, PROBES_TASKS, NULL), 0, "without it attaches");
+	is_int(probes_hold(p, PROBES_TASKS, NULL), 0, "and works once the lock is free");
 	probes_close(p);
 }
 
@@ -312,11 +312,11 @@ static void test_holder_is_killed(void)
 	ok(bpfrig_link_goes(id), "the old link is gone");
 	ok(bpfrig_link_id(LINK_TASK_EXIT) != id &&
 		   bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)),
-	   "the new one is in force");
+	   "the new link is attached");
 	probes_close(p);
 }
 
-/* --- what is there is not ours ------------------------------------------------------------- */
+/* --- pins of another version or user ------------------------------------------------------- */
 
 static void test_other_abi(void)
 {
@@ -331,7 +331,7 @@ static void test_other_abi(void)
 		"meta"))
 		return;
 	meta.abi++;
-	is_int(bpfsys_update(fd, &zero, &meta, BPF_ANY), 0, "another ABI");
+	is_int(bpfsys_update(fd, &zero, &meta, BPF_ANY), 0, "the pins are of another ABI");
 	probes_close(p);
 	is_int(probes_open(bpfrig_dir, &p, &err), -EPROTO, "is refused");
 	diag("%s", err.text);
@@ -395,7 +395,7 @@ static void test_former_version(void)
 	probes_release(p, slot); /* takes this version's pins, which have the name of its own */
 	probes_close(p);
 	is_int(bpfrig_load(), 0, "load");
-	ok(access(former, F_OK) < 0, "nobody is: it goes");
+	ok(access(former, F_OK) < 0, "nobody is there: it goes");
 }
 
 /* --- memory -------------------------------------------------------------------------------- */

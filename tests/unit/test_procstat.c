@@ -18,10 +18,10 @@ int main(void)
 
 	ok(prctl(PR_SET_NAME, "a) Z 1 (b") == 0 && procstat_read(getpid(), &s) == 0,
 	   "a name that looks like other fields");
-	ok(s.state == 'R' && s.ppid == getppid() && s.start_ticks, "the fields are behind it");
+	ok(s.state == 'R' && s.ppid == getppid() && s.start_ticks, "the fields after the name are right");
 	ok(procstat_is_alive(getpid(), s.start_ticks), "this process lives");
-	ok(procstat_is_alive(getpid(), 0), "whenever it started");
-	ok(!procstat_is_alive(getpid(), s.start_ticks + 1), "another one of its number does not");
+	ok(procstat_is_alive(getpid(), 0), "  without its start time, too");
+	ok(!procstat_is_alive(getpid(), s.start_ticks + 1), "a process with its pid and another start time does not");
 
 	pid = fork();
 	if (pid == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of made code by the map of this process, which grows, and of none. */
+/* Names of JIT-compiled code from the perf map of this process: no file, a file, and one that grows. */
 #include "src/helpers/profile_jit.h"
 
 #include <unistd.h>
@@ -32,17 +32,17 @@ int main(void)
 
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	is_int(profile_create(&type, 1, &p), 0, "a profile");
-	is_int(profile_jit_create(p, &j), 0, "names of made code");
+	is_int(profile_jit_create(p, &j), 0, "the lookup of JIT-compiled code");
 	is_str(name_at(p, j, 0x7f05), "none", "there is no file");
 	put("7f00 10 first\n");
 	is_str(name_at(p, j, 0x7f05), "none", "it is not looked for again at once");
 	profile_jit_forget(j, (uint32_t)getpid());
-	is_str(name_at(p, j, 0x7f05), "first", "but of another program it is");
+	is_str(name_at(p, j, 0x7f05), "first", "but after an exec it is");
 	put("7f00 10 first\n7f10 10 second\n");
-	is_str(name_at(p, j, 0x7f15), "none", "what it got since is not known");
+	is_str(name_at(p, j, 0x7f15), "none", "lines added since are not read at once");
 	(void)usleep(1100000);
-	is_str(name_at(p, j, 0x7f15), "second", "until a second later");
-	is_int(profile_jit_find(j, UINT32_MAX, 0x7f05, &function), 0, "a process that is none");
+	is_str(name_at(p, j, 0x7f15), "second", "but a second later");
+	is_int(profile_jit_find(j, UINT32_MAX, 0x7f05, &function), 0, "a pid that does not exist");
 	profile_jit_forget(j, 7);
 	(void)unlink(path);
 	profile_jit_destroy(j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of ceems-profile: whose a thread is, where an address is, and the messages between its halves. */
+/* Parts of ceems-profile: the task of a thread, the file of an address, and messages between its processes. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -54,9 +54,9 @@ static void test_tasks(void)
 
 	is_int(profile_tasks_create(&t), 0, "tasks");
 	is_int(profile_tasks_add(t, BASE, 5), 0, "task 5");
-	ok(sees(t, STACKS_EXEC, BASE, BASE, 0, "app"), "its exec");
-	ok(sees(t, STACKS_MAPPING, BASE, BASE, 0, "/bin/app"), "its mapping");
-	ok(!sees(t, STACKS_EXEC, BASE + 1, BASE + 1, 0, "other"), "another's exec is not told");
+	ok(sees(t, STACKS_EXEC, BASE, BASE, 0, "app"), "the step's exec is passed on");
+	ok(sees(t, STACKS_MAPPING, BASE, BASE, 0, "/bin/app"), "its mapping, too");
+	ok(!sees(t, STACKS_EXEC, BASE + 1, BASE + 1, 0, "other"), "another job's exec is not");
 	ok(!sees(t, STACKS_MAPPING, BASE + 1, BASE + 1, 0, "/home/other/secret"), "nor its mapping");
 	ok(!sees(t, STACKS_FORK, BASE + 2, BASE + 2, BASE + 1, NULL), "nor its fork");
 	ok(sees(t, STACKS_FORK, BASE + 3, BASE + 3, BASE, NULL), "a child");
@@ -67,9 +67,9 @@ static void test_tasks(void)
 	m = sample_of(t, BASE, BASE + 4);
 	ok(m.rank == 5 && !strcmp(m.process, "app") && !strcmp(m.thread, "worker"), "  and its process has another one");
 	ok(sees(t, STACKS_EXIT, BASE + 3, BASE + 3, 0, NULL), "the child ends");
-	ok(!sees(t, STACKS_MAPPING, BASE + 3, BASE + 3, 0, "/home/other/secret"), "its number may be another's now");
-	ok(!sees(t, STACKS_FORK, BASE + 4, BASE + 4, BASE + 1, NULL), "as may one of which the end was lost");
-	ok(!sees(t, STACKS_MAPPING, BASE + 4, BASE + 4, 0, "/home/other/secret"), "when another forks it");
+	ok(!sees(t, STACKS_MAPPING, BASE + 3, BASE + 3, 0, "/home/other/secret"), "its pid may be another job's now");
+	ok(!sees(t, STACKS_FORK, BASE + 4, BASE + 4, BASE + 1, NULL), "as may a pid whose end was lost");
+	ok(!sees(t, STACKS_MAPPING, BASE + 4, BASE + 4, 0, "/home/other/secret"), "when another job forks it");
 	m = sample_of(t, BASE + 9, BASE + 9);
 	is_int((int)m.rank, -1, "a process that nobody knows is of no task");
 	for (i = 100; i < 5000; i++)

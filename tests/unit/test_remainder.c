@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Virtual time, and a node whose every microjoule is known: whatever the sensors do, other ==
- * node - parts + disagreement - pool.
+ * What a sensor of the whole node shows beyond the measured parts (other), in virtual time. Every
+ * microjoule is known: whatever the sensors do, other == node - parts + disagreement - pool.
  */
 #include "src/libnode/remainder.h"
 
@@ -63,7 +63,7 @@ static void second(struct node *n, uint64_t parts_uj, uint64_t uj, uint64_t ago_
 	tick(n, SEC, parts_uj, false, &part);
 }
 
-/* A second in which it shows what it showed before. */
+/* A second in which the node's sensor shows nothing new. */
 static void second_old(struct node *n, uint64_t parts_uj, uint64_t until_ns)
 {
 	const struct reading_part part = { .is_whole_node = true, .until_ns = until_ns };
@@ -119,8 +119,8 @@ static void test_fast(void)
 		{ "still", 1200, 1000, 0, 0 },
 		{ "still", 1200, 1000, 0, 0 },
 		{ "still", 1200, 1000, 0, 0 },
-		{ "too long: it is told", 1200, 1000, 0, 6 * 200 - 120 },
-		{ "and told anew", 1200, 1000, 0, 0 },
+		{ "too long: booked as disagreement", 1200, 1000, 0, 6 * 200 - 120 },
+		{ "the next wait begins", 1200, 1000, 0, 0 },
 		{ "unless it ends", 1200, 1500, 100, 0 },
 		{ "by less than sensors differ", 1200, 1199, 0, 0 },
 		{ "by less than sensors differ", 1200, 1200, 0, 0 },
@@ -313,11 +313,11 @@ static void test_silence(void)
 		second_old(&n, 100, until);
 		told += n.share.fell_silent;
 		if (n.share.fell_silent)
-			is_u64(i, 16, "silent after three of its intervals");
+			is_u64(i, 16, "the sensor is silent after three of its intervals");
 		if (i > 7)
 			is_u64(n.share.other_uj, 0, "and has no more energy than it showed");
 	}
-	is_u64(told, 1, "told once");
+	is_u64(told, 1, "the silence is reported once");
 	is_int(n.other_uj, 1000, "what it showed is booked");
 	tick(&n, SEC, 100, false, NULL);
 	is_u64(n.share.other_uj, 0, "cannot be read: nothing");

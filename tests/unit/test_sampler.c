@@ -364,7 +364,7 @@ static void test_series(void)
 	if (!ok(sampler != NULL, "a sampler with a series"))
 		return;
 	sampler_describe(sampler, text, sizeof(text));
-	ok(strstr(text, "where the series has none") != NULL, "says so: %s", text);
+	ok(strstr(text, "where the series has none") != NULL, "the description says so: %s", text);
 	ok(tick_until(sampler, &s, FACTOR_FRESH), "its factor comes to be in force");
 	is_u64(page.factor.mg_per_kwh, 123000, "  123 g/kWh");
 	is_str(page.factor.region, "ZZ-1", "  of the region");

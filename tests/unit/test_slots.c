@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slots of the node's BPF object: who gets which, how a cgroup is told to be whose, when that is
- * forgotten. bpfrig.h says what it takes.
+ * Slots of the node's BPF object: their registration and release, the lookup of a cgroup's slot, and
+ * the cache of that lookup. bpfrig.h lists the requirements.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -168,7 +168,7 @@ static void test_reuse(void)
 	}
 	probes_release(probes, slot);
 	if (probes_map(probes, "hw_slots", &fd) == 0 && bpfsys_lookup(fd, &slot, got) == 0)
-		ok(!memcmp(got, &none, sizeof(none)), "nobody's events are read after the end");
+		ok(!memcmp(got, &none, sizeof(none)), "after the step's end no events are read");
 	is_int(probes_register(probes, NOBODYS_ID, 0, groups, &again), 0, "register again");
 	is_u64(again, slot, "the same slot");
 	for (i = 0; i < ARRAY_SIZE(maps); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of CPUs, and what a cycle is worth beside a busy sibling.
+ * Lists of CPUs, and the weight of a cycle beside a busy SMT sibling.
  */
 #include "src/libmeter/activity/smt.h"
 

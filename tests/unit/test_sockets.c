@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The whole way of a joule on a node of two sockets: who computes on one does not pay for what the
- * other uses.
+ * From the counters of a node of two sockets to accounts: a step that computes on one socket is not
+ * charged for the other.
  */
 #include "busy_node.h"
 #include "src/libledger/ledger_book.h"

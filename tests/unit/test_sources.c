@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which sensor is used for which domain, what is left for the node's sensor, and sensors that fail, with fake sources. */
 #include "src/libnode/sources.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include "src/libutil/util.h"
 #include "tap.h"
 
-/* A node of sources that say what they are told to. */
+/* A node of fake sources, which show what the test sets. */
 struct fake {
 	int open_rc, read_rc;
 	uint32_t late;
@@ -98,7 +99,7 @@ FAKE(REDFISH, "redfish", 4);
 FAKE(IPMI, "ipmi", 5);
 FAKE(MODEL, "model", 0);
 
-/* in no order: it is not what decides */
+/* in no order: the order here must not matter */
 static const struct source_ops *const all[] = {
 	&ops_MODEL, &ops_IPMI, &ops_RAPL, &ops_NVML, &ops_ROCM, &ops_HWMON,
 	&ops_CRAY, &ops_REDFISH, &ops_EXTERNAL,
@@ -250,8 +251,8 @@ static void test_domains(void)
 	is_from(&m, DOMAIN_CPU, SOURCE_EXTERNAL, 1, "auto");
 	is_from(&m, DOMAIN_DRAM, SOURCE_RAPL, 20, "auto");
 	is_from(&m, DOMAIN_GPU, SOURCE_HWMON, 200, "a GPU inside of a module is not added");
-	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "nobody has the node");
-	is_u64(fake[SOURCE_NVML].reads, 2, "what is not used is read all the same");
+	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "no source measures the node");
+	is_u64(fake[SOURCE_NVML].reads, 2, "a source that is not used is read all the same");
 	finish(&m);
 
 	start(&m, "nvml,hwmon,rapl");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The SPANK plugin as Slurm loads it: dlopen'ed, with the few functions of Slurm that it calls
- * played by this program.
+ * The SPANK plugin as Slurm loads it, by dlopen(). This program has fakes of the few functions of
+ * Slurm that it calls.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -179,7 +179,7 @@ static char path[4096];
 static char scratch[] = "/tmp/test_spank-XXXXXX";
 static char conf[64];
 
-/* A fresh copy, with nothing of the test before in its statics. */
+/* A fresh copy, whose statics have nothing of the test before. */
 static void *load(enum spank_context context)
 {
 	void *so;
@@ -483,7 +483,7 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 	is_int(ledger_claim(l, &id, &n), 0, "claim, as acct_gather does");
 	slot = ledger_slot(l, n);
 	run_step(so, groups, true);
-	is_str(fake.said, "", "who has the ledger prints, not we");
+	is_str(fake.said, "", "with a ledger acct_gather prints the report, not SPANK");
 	is_u64(slot->flags, LEDGER_FLAG_REPORT | (groups ? LEDGER_FLAG_PERF : 0), "flags");
 	is_u64(slot->request.groups, requested, "what was asked for");
 	if (slot->values.reason[METRIC_TASK_CLOCK] == REASON_NO_PERMISSION)
@@ -539,14 +539,14 @@ static void test_forbidden(void)
 	is_u64(slot->profile.hz, 0, "nor is a profile");
 	is_u64(slot->trace_ns, UINT64_C(1000000000), "a trace is, since acct_gather does not forbid it");
 	is_str(fake.said, "ceems: this job's partition or account may not use --ceems-perf=io --ceems-profile",
-	       "the user reads it once");
+	       "the user is told once");
 	(void)dlclose(so);
 
 	slot->forbidden = FORBID_TRACE;
 	slot->trace_ns = 0;
 	so = load(S_CTX_REMOTE);
 	run_step(so, "sw", false);
-	is_str(fake.said, "", "who does not ask for it reads nothing");
+	is_str(fake.said, "", "a step that does not ask is told nothing");
 	(void)dlclose(so);
 	ledger_leave(l, n);
 	ledger_close(l);

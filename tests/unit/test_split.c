@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a tick's energy is split among jobs and steps: by cases, and by invariants over random ticks. */
 #include "src/libledger/account.h"
 #include "src/libledger/split.h"
 #include "src/libutil/apportion.h"
@@ -124,7 +125,7 @@ static const struct {
 	  .measured_uj = 10000000, .job = { { .cpus = 8 }, { .cpus = 8 } }, .nlines = 2,
 	  .line = { L(0, LINE_BATCH, 8, 0, 0, S, 0), L(1, LINE_BATCH, 8, 0, 0, S, 0) },
 	  .static_uj = { 5000000, 5000000 }, .total_uj = { 5000000, 5000000 } },
-	{ .name = "lines that say more than the node leave nothing to system",
+	{ .name = "lines with more CPU time than the node leave nothing to system",
 	  .measured_uj = 20000000, .node_busy_ns = 1, .job = { { .cpus = 8 } }, .nlines = 1,
 	  .line = { L(0, LINE_BATCH, 8, 0, 0, S, 7 * S) },
 	  .static_uj = { 10000000 }, .total_uj = { 20000000 } },

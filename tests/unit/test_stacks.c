@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of the kernel as they are in a ring: what is read of each, and that one that is cut short is nothing. Then
- * real samples: of whom a stack is copied.
+ * Records of the kernel as they are in a ring: what is read of each, and that one that is cut short is refused. Then
+ * real samples: whose stacks are copied.
  */
 #define _GNU_SOURCE /* setresuid */
 #include "src/libmeter/activity/stacks.h"
@@ -64,7 +64,7 @@ static struct stacks_record parsed(void)
 	return r;
 }
 
-/* Nor does a record of any shorter size lead to anything behind it. */
+/* A record of any shorter size is refused, and nothing behind it is read. */
 static void is_whole_only(const char *what, uint16_t least)
 {
 	const uint16_t whole = record.h.size;
@@ -74,7 +74,7 @@ static void is_whole_only(const char *what, uint16_t least)
 	for (record.h.size = 0; record.h.size < least; record.h.size++)
 		is_any |= stacks_parse(&record.h, 0, &r);
 	record.h.size = whole;
-	ok(!is_any, "%s that is cut short is nothing", what);
+	ok(!is_any, "%s that is cut short is refused", what);
 }
 
 static void test_sample(void)
@@ -155,7 +155,7 @@ static void test_dump(void)
 	for (record.h.size -= 8; record.h.size > 32; record.h.size -= 8)
 		if (stacks_parse(&record.h, 2, &r))
 			break;
-	is_u64(record.h.size, 32, "a sample that is cut short is nothing");
+	is_u64(record.h.size, 32, "a sample that is cut short is refused");
 }
 
 static void test_mapping(void)

@@ -65,7 +65,7 @@ static bool exists(const char *folder)
 	return access(folder, F_OK) == 0;
 }
 
-/* The kernel lets go of a dead task's cgroup a little after its parent knows. */
+/* A dead task's cgroup can be removed only a moment after wait() has returned. */
 static bool remove_soon(const char *folder)
 {
 	uint64_t deadline = clock_mono_ns() + TIMEOUT_NS;
@@ -250,7 +250,7 @@ static void test_tasks_move(void)
 	task_end(task[0]);
 	stepgroup_destroy(g);
 	ok(!exists(in_top(name)), "destroy removes the folder");
-	is_int(threads_in(task[1], top_path), THREADS, "what lived is one up");
+	is_int(threads_in(task[1], top_path), THREADS, "the living are in the cgroup above");
 out:
 	task_end(task[1]);
 	task_end(task[2]);

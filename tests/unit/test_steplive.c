@@ -119,7 +119,7 @@ static void test_counters(uint64_t every_ns, const char *name)
 	if (!every_ns) {
 		const struct timespec pause = { .tv_nsec = 200000000 };
 
-		is_u64(told(setup.slot, METRIC_TASK_CLOCK), 0, "  nothing is told before Slurm polls");
+		is_u64(told(setup.slot, METRIC_TASK_CLOCK), 0, "  nothing is published before Slurm polls");
 		(void)nanosleep(&pause, NULL); /* an exec, and some computing */
 		steplive_poll(sl);
 	}
@@ -140,7 +140,7 @@ static void test_counters(uint64_t every_ns, const char *name)
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
 	(void)close(go);
-	is_u64(told(setup.slot, METRIC_TASK_CLOCK), before, "  nor anybody who writes");
+	is_u64(told(setup.slot, METRIC_TASK_CLOCK), before, "  and nothing writes to the slot any more");
 }
 
 /* A step that ends at once: the thread may not even have begun. */

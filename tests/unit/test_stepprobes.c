@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All parts together, as slurmstepd drives them: on a node that has none of them, and on this one
- * with what it has. The parts' own tests say whether each counts right.
+ * All probes of a step together, as slurmstepd uses them: on a node without any, and on this node with
+ * those that it has. Whether a probe counts right is in its own test.
  */
 #define _GNU_SOURCE
 #include "src/libnode/stepprobes.h"
@@ -48,7 +48,7 @@ static void work(void)
 	for (i = 0; i < 1000; i++)
 		if (write(fd, data, sizeof(data)) != sizeof(data))
 			_exit(1);
-	/* not connected: nobody tells it that nobody listens */
+	/* not connected: no error comes back, though nobody listens */
 	for (i = 0; i < 10; i++)
 		(void)sendto(udp, data, sizeof(data), 0, (const struct sockaddr *)&to, sizeof(to));
 	_exit(0);
@@ -156,10 +156,10 @@ static void test_nothing(void)
 	glob_t ports;
 
 	run_nothing("", 0, false, &f, &lacking);
-	is_str(lacking.text, "", "  nothing asked, nothing lacking");
+	is_str(lacking.text, "", "  nothing was asked for, nothing is lacking");
 	ok(are_all(&f, by_taskcount, ARRAY_SIZE(by_taskcount), REASON_NO_BPF), "  no BPF");
 	ok(are_all(&f, of_net, ARRAY_SIZE(of_net), REASON_NOT_ASKED), "  packets: not asked for");
-	is_int(f.reason[METRIC_SCRATCH_READ_BYTES], REASON_NOT_ASKED, "  I/O by file system: nor");
+	is_int(f.reason[METRIC_SCRATCH_READ_BYTES], REASON_NOT_ASKED, "  I/O by file system: not asked for");
 	is_int(f.reason[METRIC_CYCLES], REASON_NOT_ASKED, "  counters: nor");
 
 	run_nothing("/nonexistent", EVERYTHING, false, &f, &lacking);
@@ -180,7 +180,7 @@ static void test_nothing(void)
 	   "  an event that is none: %s", lacking.text);
 
 	run_nothing("", EVERYTHING, true, &f, &lacking);
-	is_int(f.reason[METRIC_CYCLES], REASON_NOT_MEASURED, "  others' reasons are left to others");
+	is_int(f.reason[METRIC_CYCLES], REASON_NOT_MEASURED, "  a reason that is not the probes' is kept");
 }
 
 /* --- this node -------------------------------------------------------------------------------- */
@@ -385,7 +385,7 @@ static void test_nested(void)
 	remove_nested(path, folders.step[HIER_V2]);
 }
 
-/* Half of a request is none: a step that asks for nothing has the task counters all the same. */
+/* A step that asks for nothing has the task counters all the same. */
 static void test_unasked(void)
 {
 	struct result r;

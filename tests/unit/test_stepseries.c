@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of a step's time series: what a step used since the row before. */
 #include "src/libnode/stepseries.h"
 
 #include "src/libutil/util.h"

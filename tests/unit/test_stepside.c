@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmstepd's half, with a sampler that does not answer: what it must survive.
+ * slurmstepd's side of a step, mostly with a sampler that does not answer.
  */
 #define _GNU_SOURCE /* pipe2, posix_openpt */
 #include "src/libnode/stepside.h"
@@ -238,10 +238,10 @@ static void test_life(const char *dir)
 	stepside_finish(st, UINT64_C(5000000000000), &f, &elapsed_ns);
 	ok(elapsed_ns < 60 * NSEC_PER_SEC, "the end does not wait for a sampler that is gone");
 	ok(!values_has(&f, METRIC_ENERGY), "energy is not known");
-	is_u64(f.value[METRIC_CPU_TIME], UINT64_C(5000000000000), "CPU time is wait4's, if more");
+	is_u64(f.value[METRIC_CPU_TIME], UINT64_C(5000000000000), "CPU time is the larger one, wait4's");
 	is_int(f.reason[METRIC_IO_READ_BYTES], REASON_NO_BPF, "I/O was not counted: no BPF");
 	is_int(f.reason[METRIC_SENT_PACKETS], REASON_NO_BPF, "nor were packets, which were asked for");
-	is_int(f.reason[METRIC_HOME_READ_BYTES], REASON_NOT_ASKED, "what was not says so");
+	is_int(f.reason[METRIC_HOME_READ_BYTES], REASON_NOT_ASKED, "what was not asked for says so");
 	test_report(st, ledger_slot(l, slot), &f);
 	test_report_terminal(st, &f);
 	test_report_socket(st, &f);

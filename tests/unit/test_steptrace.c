@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace from the slurmstepd's side, with a sampler that the test plays and the program ceems-trace as it is
+ * A trace from the slurmstepd's side, with a fake sampler and the program ceems-trace as it is
  * installed: what is in the file, and that nothing the file system or the user does to the program holds up the step.
  */
 #define _GNU_SOURCE

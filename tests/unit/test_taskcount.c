@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel counts for tasks, against known amounts of work. bpfrig.h says what it takes.
+ * What the kernel counts for tasks, against known amounts of work. bpfrig.h lists the requirements.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -129,7 +129,7 @@ static void work_storm(void)
 	storm(3); /* 1 + 10 + 100 + 1000 */
 }
 
-/* The one that makes double counting show: a parent that wrote before and after its children did. */
+/* Double counting shows here: a parent writes before and after its children do. */
 static void work_parent_of_writers(void)
 {
 	int i;
@@ -186,10 +186,10 @@ static const struct work works[] = {
 	{ "one process", work_plain, 64000, 1000, 64000, 500 },
 	{ "200 threads", work_threads, 20001, 201, 0, 0 },
 	{ "300 children", work_forks, 6000, 600, 0, 0 },
-	{ "4,000 threads at once (a peer misses those it did not see begin)", work_many_threads, 400000, 4000, 0, 0 },
-	{ "a fork storm, no exec (a peer sees what lives at its next look)", work_storm, 11110, 1111, 0, 0 },
+	{ "4,000 threads at once (following forks misses earlier ones)", work_many_threads, 400000, 4000, 0, 0 },
+	{ "a fork storm, no exec (a collector that polls sees what lives then)", work_storm, 11110, 1111, 0, 0 },
 	/* 22,000 when a counter that children inherit is opened on them again */
-	{ "forks between writes (a peer has the children's twice)", work_parent_of_writers, 12000, 120, 0, 0 },
+	{ "forks between writes (inherited counters count children twice)", work_parent_of_writers, 12000, 120, 0, 0 },
 };
 
 static void check_values(const struct values *f, const struct work *w, const char *when)
@@ -500,7 +500,7 @@ static void test_nobody_is_taxed(void)
 	runs = runs_of("task_exit") + runs_of("living") - runs;
 	/* whatever else on this machine ended meanwhile */
 	ok(runs < calls / 10,
-	   "%u reads and writes of nobody's process (a peer taxes each): our programs ran %" PRIu64
+	   "%u reads and writes outside of steps, which hooks would all see: our programs ran %" PRIu64
 	   " times",
 	   calls, runs);
 	(void)close(stats);
@@ -534,7 +534,7 @@ static void test_busy_node_evicts_nothing(const char *v2_root)
 	}
 	ok(made == BUSY_CGROUPS && did == BUSY_CGROUPS, "200 busy cgroups come");
 	step_read(&s, false, &f);
-	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "the step's are all there (a peer's table evicts)");
+	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "the step's are all there: no table evicts them");
 	ok(pid > 0 && child_end(pid), "it ends");
 	step_read(&s, true, &f);
 	is_u64(f.value[METRIC_IO_WRITE_BYTES], 64000, "and stay, though it is gone");

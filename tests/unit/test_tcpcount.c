@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP of steps against the running kernel: needs root and the right to load BPF programs. Two processes
- * in two cgroups exchange known numbers of bytes over loopback, and both sides must be told to
- * the byte. Named after them: what a peer's per-call hooks get wrong (more than 2048 live connections, a
- * 4-tuple used again, data after the last system call, connections in a job's own network namespace).
+ * TCP of steps against the running kernel: needs root and the right to load BPF programs. Two processes in two cgroups
+ * exchange known numbers of bytes over loopback, and both sides must count them to the byte. Some tests are of what
+ * other collectors' per-call hooks get wrong (more than 2048 live connections, a 4-tuple used again, data after the
+ * last system call, connections in a job's own network namespace).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 #include "tcplab.h"
 
-#define MANY 3000 /* connections; a peer's table has 2048 */
+#define MANY 3000 /* connections; tables of other collectors have 2048 */
 
 static char data[65536];
 
@@ -948,7 +948,7 @@ static void server_lingers(int s)
 	(void)close(s);
 }
 
-/* What a socket does after its step's end is nobody's; least of all of who has the slot then. */
+/* What a socket does after its step's end is not counted, least of all for the slot's next step. */
 static void test_later_step(void)
 {
 	static const struct talk lingering = { "lingering", V4, client_lingers, server_lingers,
@@ -1040,7 +1040,7 @@ static void test_failed_connects(void)
 	is_seen(&step, 0, 0, 0, "no connections, no bytes");
 	row = row_of(&step);
 	is_u64(row.closed.failed, 5, "counted apart");
-	is_u64(row.begun, row.done, "nothing half booked");
+	is_u64(row.begun, row.done, "every change of a row was completed");
 	step_close(&step);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ceems.prom: which series a node, its jobs and its GPUs have, and which they must not have. */
 #include "src/libnode/textfile.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sockets of a node's processors, from trees of /sys/devices/system/cpu. */
 #include "src/libmeter/sensor/topology.h"
 
 #include "scratch.h"

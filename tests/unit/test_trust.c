@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files a daemon believes: owners and modes, of a file by itself and through each reader of
+ * Which files a daemon trusts: owners and modes, of a file by itself and through each reader of
  * configuration, emission factors and secrets.
  */
 #include "src/libutil/trust.h"
@@ -67,25 +67,25 @@ static void test_secret(void)
 {
 	struct stat st = { .st_mode = S_IFREG | 0600, .st_uid = STRANGER };
 
-	is_int(trust_is_secret("f", &st, &err), 0, "0600: a secret is kept");
-	is_int(trust_is_private("f", &st, &err), -EACCES, "but not ours if a stranger has the file");
+	is_int(trust_is_secret("f", &st, &err), 0, "0600: nobody else reads the secret");
+	is_int(trust_is_private("f", &st, &err), -EACCES, "but another user's file is not private");
 	st.st_uid = 0;
-	is_int(trust_is_private("f", &st, &err), 0, "root's is");
+	is_int(trust_is_private("f", &st, &err), 0, "root's file is");
 	st.st_mode = S_IFREG | 0640;
 	is_int(trust_is_secret("f", &st, &err), -EACCES, "0640: the group reads the secret");
 	is_str(err.text, "f: others may use it; chmod 0600", "what to type");
 }
 
-/* Writes TEXT, which READER accepts if the file may be believed. */
+/* Writes TEXT to a file, which READER accepts if the file can be trusted. */
 static void test_reader(const char *what, const char *text, int (*reader)(void))
 {
 	ok(scratch_write(path, text, strlen(text)), "%s", what);
 	(void)ours(0, 0755, 0, 0644);
-	is_int(reader(), 0, "0644 of root");
+	is_int(reader(), 0, "root's file of mode 0644 is read");
 	(void)ours(0, 0755, 0, 0666);
-	is_int(reader(), -EPERM, "0666");
+	is_int(reader(), -EPERM, "one of mode 0666 is refused");
 	(void)ours(0, 0755, STRANGER, 0644);
-	is_int(reader(), -EPERM, "a stranger's");
+	is_int(reader(), -EPERM, "another user's is refused");
 	ok(strstr(err.text, path) != NULL, "%s", err.text);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Callers by made-up rows and stacks: each kind of rule, of both machines, and what ends a stack or damages it. */
+/* Callers from synthetic rows and stacks: each kind of rule, on both architectures, and how a walk ends. */
 #include "src/libprofile/unwind.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static void test_plain(void)
 	stack[4] = UINT64_C(0x1234);
 	is_walk(WORDS, false, 2, UNWIND_FAILED, "what is no code");
 	stack[4] = 0;
-	is_walk(WORDS, false, 2, UNWIND_WHOLE, "no return address: where it began");
+	is_walk(WORDS, false, 2, UNWIND_WHOLE, "no return address: the outermost frame");
 	row[0].saved[0].place = UNWIND_UNKNOWN;
 	is_walk(WORDS, false, 1, UNWIND_FAILED, "a rule of another kind");
 	stack[1] = code(FUNCTIONS, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the activity of steps is worth, on a played machine of two sockets with two CPUs each: with
- * counters, with some, without; beside busy siblings; in memory; and that it learns.
+ * Weights of the activity of steps, on a simulated machine of two sockets with two CPUs each: with all
+ * counters, with some, with none; beside busy siblings; of memory; and what the weights learn.
  */
 #include "src/libnode/weights.h"
 
@@ -160,7 +160,7 @@ static void test_without_counters(void)
 	m.pmu.open_fails[EVENT_CYCLES] = -ENOENT;
 	machine_start(&m, true);
 	weights_describe(m.w, text, sizeof(text));
-	is_str(text, "CPU energy by CPU time (this machine shows no hardware counters)", "why");
+	is_str(text, "CPU energy by CPU time (this machine shows no hardware counters)", "the description says why");
 	skip_first(&m);
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 1, 0);
@@ -170,7 +170,7 @@ static void test_without_counters(void)
 	is_u64(m.line[0].cpu_weight[0], 100 * MS, "CPU time as it came");
 	is_u64(m.tick.cpu_weight[0], 400 * MS, "of the socket too");
 	is_u64(m.tick.cpu_weight[1], 50 * MS, "and of the system");
-	ok(!m.tick.by_counters && m.line[1].mem_weight == 300 * MS, "and it is said");
+	ok(!m.tick.by_counters && m.line[1].mem_weight == 300 * MS, "and the tick does not claim counters");
 	machine_remove(&m);
 }
 
@@ -201,7 +201,7 @@ static void test_with_counters(void)
 	machine_make(&m);
 	machine_start(&m, true);
 	weights_describe(m.w, text, sizeof(text));
-	is_str(text, "CPU energy by hardware counters (cycles, instructions, cache misses)", "what");
+	is_str(text, "CPU energy by hardware counters (cycles, instructions, cache misses)", "it says which");
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 0, 0);
 	run(&m, 1, 2, 100 * MS, 1, 0, 0);
@@ -222,7 +222,7 @@ static void test_with_counters(void)
 	   "nothing is left to the system of socket 0");
 	ok(is_ratio(m.tick.cpu_weight[1], m.line[1].cpu_weight[1] + m.line[2].cpu_weight[1],
 		    6.024 / 5.024),
-	   "its part of socket 1 is");
+	   "the system's part of socket 1 is");
 	ok(is_ratio(m.line[2].mem_weight, m.line[0].mem_weight, 3) && !m.line[1].mem_weight &&
 		   m.tick.mem_weight == m.line[0].mem_weight + m.line[2].mem_weight,
 	   "memory goes by cache misses");
@@ -319,7 +319,7 @@ static void test_offline(void)
 	machine_remove(&m);
 }
 
-/* A user may take all counters of his CPUs for himself: that makes nobody's energy less. */
+/* A user may occupy all counters of his CPUs: that must not lower the energy of his step. */
 static void test_starved(void)
 {
 	const uint64_t none[EVENT_N] = { 0 };
@@ -591,7 +591,7 @@ static void test_learns(void)
 			diag("got %.2f, want about %.1f", got, t[i].want);
 		if (t[i].want > 2) {
 			got = (double)weight_of(&m, 2, 2) / (double)weight_of(&m, 2, 0);
-			ok(got > 1.4 && got < 1.6, "the other socket has its own mind");
+			ok(got > 1.4 && got < 1.6, "the other socket's weights are learned by themselves");
 		}
 		machine_remove(&m);
 	}
