@@ -76,7 +76,8 @@ static void test_headers(void)
 	ok(!strstr(out, "text/html"), "nothing is attached");
 	attached.page = "<p>";
 	with_page = write_mail(&attached);
-	ok(strstr(with_page, "Content-Disposition: attachment; filename=\"a.html\"\n\nPHA+\n\n--ceems-part--\n"), "a page is");
+	ok(strstr(with_page, "Content-Disposition: attachment; filename=\"a.html\"\n\nPHA+\n\n--ceems-part--\n"),
+	   "a page is attached");
 }
 
 /* Each word of the subject is whole characters. */
@@ -93,8 +94,8 @@ static void test_words(void)
 	_cleanup_free_ char *out_bytes = write_mail(&bytes);
 	_cleanup_free_ char *out_empty = write_mail(&empty);
 
-	ok(strstr(out, "qXg=?=\n =?utf-8?B?4oKs?=\nMIME"), "a character is not cut");
-	ok(strstr(out_bytes, "?=\n =?utf-8?B?//8=?=\nMIME"), "bytes that are none are");
+	ok(strstr(out, "qXg=?=\n =?utf-8?B?4oKs?=\nMIME"), "a UTF-8 character is not cut between words");
+	ok(strstr(out_bytes, "?=\n =?utf-8?B?//8=?=\nMIME"), "bytes that are not UTF-8 are");
 	ok(strstr(out_empty, "\nSubject: =?"), "an empty subject is replaced");
 }
 

@@ -116,10 +116,10 @@ static void test_spans(void)
 	ok(double_of(s, "ceems.emissions.co2e_g") == 1.5, "  CO2e");
 	is_str(text_of(s, "ceems.energy.method"), "cpu-time", "  method");
 	is_str(text_of(s, "ceems.energy.source"), "rapl", "  source");
-	is_str(text_of(s, "user.name"), "none", "  not of whom it is");
-	is_str(text_of(s, "slurm.account"), "none", "  nor the account");
-	is_str(text_of(s, "slurm.job.name"), "none", "  nor what the user called it");
-	ok(!otlp_find(s->attributes, s->n_attributes, "ceems.energy.by_domain.gpu_j"), "  what is unknown is not there");
+	is_str(text_of(s, "user.name"), "none", "  no user name");
+	is_str(text_of(s, "slurm.account"), "none", "  no account");
+	is_str(text_of(s, "slurm.job.name"), "none", "  no job name");
+	ok(!otlp_find(s->attributes, s->n_attributes, "ceems.energy.by_domain.gpu_j"), "  an unknown value has no attribute");
 	ok(!s->status, "  no error");
 
 	trace_span_of_job(key, sizeof(key) - 1, "queue", id);
@@ -130,7 +130,7 @@ static void test_spans(void)
 	ok(double_of(s, "hw.energy") == 1.5, "  energy");
 	ok(double_of(s, "hw.power") == 0.75, "  power");
 	is_int(int_of(s, "slurm.step.id"), 0, "  step id");
-	is_str(text_of(s, "slurm.step.name"), "none", "  not its name");
+	is_str(text_of(s, "slurm.step.name"), "none", "  no step name");
 	ok(s->status && s->status->code == 2, "  an error");
 	is_str(text_of(s, "error.type"), "FAILED", "  its type");
 	s = scope->spans[4];
@@ -173,12 +173,12 @@ static void test_parent(void)
 	r->trace_parent = strdup(begins);
 	request = request_of(r, false);
 	s = spans_of(request)->spans[0];
-	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)) && !s->parent_span_id.len, "one that begins with the job");
+	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)) && !s->parent_span_id.len, "a trace that begins with the job");
 	otlp__request__free_unpacked(request, NULL);
 	r = otlp_record(7, 1);
 	r->trace_parent = strdup("junk");
 	request = request_of(r, false);
-	ok(!is_id(&spans_of(request)->spans[0]->trace_id, c.trace, sizeof(c.trace)), "one that is not valid is as none");
+	ok(!is_id(&spans_of(request)->spans[0]->trace_id, c.trace, sizeof(c.trace)), "a trace that is not valid is ignored");
 	otlp__request__free_unpacked(request, NULL);
 }
 
@@ -204,8 +204,8 @@ static void test_odd(void)
 	is_u64(spans_of(r)->spans[1]->end_time_unix_nano, (SUBMIT + 60) * NSEC_PER_SEC, "  it waited until it was cancelled");
 	is_str(text_of(spans_of(r)->spans[0], "slurm.job.name"), "a\\xff\x1b[31m", "  a byte that is not UTF-8 is escaped");
 	is_str(text_of(spans_of(r)->spans[0], "host.name"), "none", "  a list of nodes is no host");
-	ok(double_of(spans_of(r)->spans[0], "hw.energy") == -1, "  unknown energy is not 0");
-	ok(!spans_of(r)->spans[0]->status, "  to cancel is no error");
+	ok(double_of(spans_of(r)->spans[0], "hw.energy") == -1, "  unknown energy has no attribute");
+	ok(!spans_of(r)->spans[0]->status, "  a cancelled job has no error status");
 	otlp__request__free_unpacked(r, NULL);
 }
 
@@ -290,10 +290,10 @@ static void test_bad(void)
 	struct otlp_spans *o = otlp_spans_create(false);
 	struct sink_item item = { .kind = STORE_RECORD, .key = "k", .key_len = 1, .json = "{}", .json_len = 2 };
 
-	is_int(otlp_spans_add(o, &item, &err), -EINVAL, "no record");
+	is_int(otlp_spans_add(o, &item, &err), -EINVAL, "JSON that is no record is refused");
 	item.kind = STORE_STEPS;
-	is_int(otlp_spans_add(o, &item, &err), -EINVAL, "no part");
-	is_u64(otlp_spans_count(o), 0, "leaves no span");
+	is_int(otlp_spans_add(o, &item, &err), -EINVAL, "as is JSON that is no part");
+	is_u64(otlp_spans_count(o), 0, "and neither leaves a span");
 	otlp_spans_destroy(o);
 }
 
@@ -365,9 +365,9 @@ static void test_answers(void)
 	ok(a.rejected == 4 && !strcmp(a.text, "full"), "the same in JSON");
 	json = "{\"partialSuccess\":{\"rejectedSpans\":-1}}";
 	otlp_answer_read(200, json, strlen(json), true, &a);
-	is_u64(a.rejected, 0, "fewer than none");
+	is_u64(a.rejected, 0, "a negative number of rejected spans is 0");
 	otlp_answer_read(503, "<html>", 6, true, &a);
-	ok(a.verdict == OTLP_LATER && !*a.text, "a page of a proxy");
+	ok(a.verdict == OTLP_LATER && !*a.text, "a proxy's page: try again later");
 }
 
 static void test_headers(void)

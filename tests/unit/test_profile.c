@@ -79,7 +79,7 @@ static void test_adding(void)
 	is_u64(p->nlocations, 2, "two locations");
 	is_u64(p->nfunctions, 2, "two functions");
 	is_int(add_place(p, "leaf", 0x700000, 0x700010), (int)p->sample[0].location[0],
-	       "the same part of a file elsewhere is the same");
+	       "the same part of a file at another address is one location");
 	is_int(add_stack(p, &nothing, 1, 1, "n1"), -EINVAL, "no such location");
 	is_int(profile_add_location(p, &(struct profile_location){ .mapping = 7 }, &place), -EINVAL, "no such mapping");
 	is_int(profile_add_mapping(p, &(struct profile_mapping){ .start = 2, .limit = 1 }, &place), -EINVAL,
@@ -107,7 +107,7 @@ static void test_texts(void)
 	memset(lengthy, 'x', PROFILE_TEXT_MAX - 1);
 	memcpy(lengthy + PROFILE_TEXT_MAX - 1, "\xc3\xa9z", 4);
 	is_int(profile_create(types, 1, &p), 0, "create");
-	is_int(profile_add_function(p, &(struct profile_function){ "caf\xe9", NULL, NULL, 0 }, &place), 0, "no UTF-8");
+	is_int(profile_add_function(p, &(struct profile_function){ "caf\xe9", NULL, NULL, 0 }, &place), 0, "a name that is not UTF-8");
 	is_str(p->function[place].name, "caf\\xe9", "is escaped");
 	is_str(p->function[place].file, "", "NULL is empty");
 	is_int(profile_add_function(p, &(struct profile_function){ lengthy, "", "", 0 }, &place), 0, "a long text");
@@ -169,7 +169,7 @@ static void test_file(void)
 	label = profile_label(s, "bytes");
 	ok(label && label->number == -7 && !strcmp(label->unit, "bytes"), "with a unit");
 	ok(!profile_label(s, "other"), "no such label");
-	ok(!profile_is_kernel(back, 0), "not the kernel's");
+	ok(!profile_is_kernel(back, 0), "its mapping is not the kernel's");
 	profile_destroy(back);
 	profile_destroy(p);
 }
@@ -185,8 +185,8 @@ static void test_merge(void)
 	b->duration_ns = 15;
 	is_int(profile_create(more, 2, &all), 0, "create");
 	is_int(profile_merge(all, a), 0, "merge");
-	is_int(profile_merge(all, b), 0, "another");
-	is_int(profile_merge(all, b), 0, "and that again");
+	is_int(profile_merge(all, b), 0, "a second");
+	is_int(profile_merge(all, b), 0, "the second once more");
 	is_u64(all->nsamples, 4, "stacks of both nodes");
 	is_u64(all->nlocations, 2, "the same code at another address is the same");
 	is_int(all->sample[0].value[0], 70, "by type");

@@ -236,7 +236,7 @@ static void test_parts(void)
 	push_queue_close(q);
 	is_int(profile_push_part(&push, p, 200), 0, "nothing new is not sent, so a keeper that is gone is not noticed");
 	sample(p, "a", 1, 1);
-	ok(profile_push_part(&push, p, 210) < 0, "but then");
+	ok(profile_push_part(&push, p, 210) < 0, "but the next part fails");
 	profile_push_fini(&push);
 	profile_destroy(p);
 }
@@ -283,7 +283,7 @@ static void test_requests(unsigned int port)
 	ok(pyroscope_send(p, &part, 5000, &err) == PYROSCOPE_LATER, "whose file is missing: %s", err.text);
 	scratch_write(headers, "X-Scope-OrgID: hpc\n", 19);
 	is_int(pyroscope_send(p, &part, 5000, &err), PYROSCOPE_TAKEN, "and comes");
-	ok(server.has_token, "they are sent");
+	ok(server.has_token, "the headers are sent");
 	(void)chmod(headers, 0644);
 	is_int(pyroscope_send(p, &part, 5000, &err), PYROSCOPE_LATER, "not when others can read them");
 	ok(!strstr(err.text, "hpc"), "  %s", err.text);

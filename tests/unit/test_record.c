@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
+ * Records as JSON and back: values, borders of decimals, what is unknown, ratios, and texts that are not a record.
  * With an argument it prints sample records instead, for test_record_schema.
  */
 #include "src/librecord/record.h"

@@ -67,7 +67,7 @@ static void test_unknown(void)
 	   "a job that never ran has no emissions, and none of 0");
 	ok(!values_has(&r->values, METRIC_FRESH_FACTOR) &&
 		   !values_has(&r->values, METRIC_CO2E_MARKET) && !r->emissions.embodied_ng.known,
-	   "nor anything else");
+	   "and no other metric of emissions");
 	record_destroy(r);
 
 	r = job(T, T + 20, 1000);
@@ -79,9 +79,9 @@ static void test_unknown(void)
 	r = job(T, T + 20, 1000);
 	values_set(&r->values, METRIC_CO2E, 75 * MG);
 	record_emissions_fill(r, NULL, &settings);
-	is_int(r->emissions.method, CO2E_PER_TICK, "the nodes' stay without a factor here");
-	is_factor(r, 270000000, "what they say of the mean");
-	is_origin(r, "", "", "", "and nobody knows where they had it");
+	is_int(r->emissions.method, CO2E_PER_TICK, "without a factor on this host the nodes' emissions stay");
+	is_factor(r, 270000000, "the mean factor is the nodes'");
+	is_origin(r, "", "", "", "its origin is unknown");
 	record_destroy(r);
 
 	r = job(T, T + 20, 0);
@@ -109,13 +109,13 @@ static void test_mean_power(void)
 	record_emissions_fill(r, &chain, &settings);
 	/* 1 kJ x 275 g/kWh */
 	is_u64(r->values.value[METRIC_CO2E], 76388889, "half of its life at 50, half at 500 g/kWh");
-	is_u64(r->values.value[METRIC_CPU_CO2E], 55 * MG, "a part's");
+	is_u64(r->values.value[METRIC_CPU_CO2E], 55 * MG, "CPU emissions at the same factor");
 	is_u64(r->values.value[METRIC_FRESH_FACTOR], 1000 * J, "all of it with fresh factors");
 	is_u64(r->values.value[METRIC_STATIC_FACTOR], 0, "none with the yearly mean");
-	is_int(r->emissions.method, CO2E_MEAN_POWER, "called mean-power");
+	is_int(r->emissions.method, CO2E_MEAN_POWER, "the method is mean-power");
 	is_factor(r, 275000000, "the mean");
-	is_origin(r, "average", "direct", "RTE", "of the grid");
-	is_u64(r->emissions.year, 0, "of no one year");
+	is_origin(r, "average", "direct", "RTE", "the origin is the grid's series");
+	is_u64(r->emissions.year, 0, "without a year");
 	is_u64(r->steps[0].values.value[METRIC_CO2E], 5 * MG, "a step over its own life");
 	ok(!values_has(&r->steps[1].values, METRIC_CO2E), "one without energy has none");
 	is_u64(r->steps[2].values.value[METRIC_CO2E], 55 * MG, "one without an end lasted until the job's");
@@ -124,7 +124,7 @@ static void test_mean_power(void)
 	/* 3600 s of the series, 100 fresh and 200 last ones, 3900 static: 7800 s */
 	r = job(T, T + 7800, 7800);
 	record_emissions_fill(r, &chain, &settings);
-	is_u64(r->values.value[METRIC_FRESH_FACTOR], 3700 * J, "over the end of the series: fresh");
+	is_u64(r->values.value[METRIC_FRESH_FACTOR], 3700 * J, "past the end of the series: fresh");
 	is_u64(r->values.value[METRIC_LAST_FACTOR], 200 * J, "last");
 	is_u64(r->values.value[METRIC_STATIC_FACTOR], 3900 * J, "static");
 	is_origin(r, "mixed", "mixed", "RTE; Ember", "both are named");
@@ -153,9 +153,9 @@ static void test_per_tick(void)
 		values_set(&r->values, (enum metric)m, 0);
 	record_emissions_fill(r, &chain, &settings);
 	is_u64(r->values.value[METRIC_CO2E], 14 * MG, "what the nodes computed stays");
-	is_int(r->emissions.method, CO2E_PER_TICK, "and is called that");
+	is_int(r->emissions.method, CO2E_PER_TICK, "and the method is per-tick");
 	is_factor(r, 50400000, "weighted by energy, not by time");
-	ok(!values_has(&r->values, METRIC_CPU_CO2E), "no guess beside it");
+	ok(!values_has(&r->values, METRIC_CPU_CO2E), "CPU emissions are not guessed beside it");
 	record_destroy(r);
 
 	/* 1.0416667 mg of 7.5 J, in whole micrograms and joules */
@@ -168,7 +168,7 @@ static void test_per_tick(void)
 	r = job(T + 100, T + 120, 7000);
 	values_set(&r->values, METRIC_CO2E, 200 * MG);
 	record_emissions_fill(r, &chain, &settings);
-	is_factor(r, 102857143, "what was another factor on the nodes is told");
+	is_factor(r, 102857143, "another factor on the nodes is shown");
 	record_destroy(r);
 
 	/* one of two nodes had no factor */
@@ -187,7 +187,7 @@ static void test_per_tick(void)
 	values_set(&r->values, METRIC_STATIC_FACTOR, 3600 * J);
 	record_emissions_fill(r, &chain, &settings);
 	is_origin(r, "static", "life-cycle", "Ember", "the nodes' own factor counts");
-	is_factor(r, 60000000, "it is that");
+	is_factor(r, 60000000, "with its value");
 	record_destroy(r);
 
 	/* the reverse */
@@ -196,7 +196,7 @@ static void test_per_tick(void)
 	values_set(&r->values, METRIC_LAST_FACTOR, 3600 * J);
 	record_emissions_fill(r, &chain, &settings);
 	is_origin(r, "average", "", "", "a factor that nobody has any more keeps its kind");
-	is_factor(r, 90000000, "and its number");
+	is_factor(r, 90000000, "and its value");
 	record_destroy(r);
 }
 
@@ -216,7 +216,7 @@ static void test_beside(void)
 	is_str(r->emissions.market_source, "wind", "its source");
 	/* 8 CPUs x 45 s x 2.5 g/h */
 	ok(r->emissions.embodied_ng.known && r->emissions.embodied_ng.value == 250000000,
-	   "the share of the machines' making");
+	   "embodied emissions of the job's CPUs");
 	is_str(r->emissions.embodied_source, "the vendor", "its source");
 	record_destroy(r);
 
@@ -224,17 +224,17 @@ static void test_beside(void)
 	r = job(T, T + 45, 3600);
 	values_set(&r->values, METRIC_CO2E_MARKET, 99 * MG);
 	record_emissions_fill(r, NULL, &settings);
-	is_u64(r->values.value[METRIC_CO2E_MARKET], 99 * MG, "the nodes' stays");
+	is_u64(r->values.value[METRIC_CO2E_MARKET], 99 * MG, "the nodes' market emissions stay");
 	record_destroy(r);
 	r = job(T, T + 45, 3600);
 	record_emissions_fill(r, NULL, &settings);
-	is_u64(r->values.value[METRIC_CO2E_MARKET], 100 * MG, "else by the contract's factor");
+	is_u64(r->values.value[METRIC_CO2E_MARKET], 100 * MG, "without them: by the contract's factor");
 	record_destroy(r);
 
 	r = job(T, T + UINT32_MAX, 1);
 	r->total_cpus = UINT32_MAX;
 	record_emissions_fill(r, NULL, &settings);
-	ok(!r->emissions.embodied_ng.known, "more than can be told is unknown");
+	ok(!r->emissions.embodied_ng.known, "an overflow is unknown");
 	record_destroy(r);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Values of a record from slurmctld, slurmdbd and the steps: which one counts, and when the record is final. */
 #include "src/librecord/record_fill.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static void test_energy(void)
 			   got->value == energies[i].want.value,
 		   "%s: %" PRIu64, energies[i].what, got->value);
 		ok(r->energy.final == energies[i].ended && !values_has(&r->values, METRIC_CO2E),
-		   "final as told, no factor no emissions");
+		   "final as in the table; without a factor no emissions");
 		record_destroy(r);
 	}
 }
@@ -128,7 +129,7 @@ static void test_quality(void)
 	}
 }
 
-/* Of a job whose extern step ended without a word Slurm says 0 J. */
+/* Slurm shows 0 J for a job whose extern step ended without reporting. */
 static void test_untold(void)
 {
 	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(0) };
@@ -147,8 +148,8 @@ static void test_untold(void)
 		values_init(&r->steps[i].values);
 	(void)record_fill(r, &end, NULL, &settings);
 	ok(!r->energy.total_j.known && !values_has(&r->values, METRIC_ENERGY),
-	   "nobody told anything: unknown");
-	ok(r->energy.final, "for good");
+	   "no step reported: unknown");
+	ok(r->energy.final, "and final");
 	is_str(r->tres_alloc, "cpu=1,node=1", "no energy in tres_alloc");
 	record_destroy(r);
 
@@ -157,20 +158,20 @@ static void test_untold(void)
 	free(r->tres_alloc);
 	r->tres_alloc = strdup("cpu=1,energy=0,node=1");
 	(void)record_fill(r, &end, NULL, &settings);
-	ok(!r->energy.total_j.known && r->energy.final, "no step at all: unknown, for good");
+	ok(!r->energy.total_j.known && r->energy.final, "no step at all: unknown and final");
 	is_str(r->tres_alloc, "cpu=1,node=1", "also in tres_alloc, where slurmdbd has 0");
 	record_destroy(r);
 
 	r = job(false, false);
 	(void)record_fill(r, &end, NULL, &settings);
-	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "steps not known: Slurm's word");
+	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "steps are not known: Slurm's 0 J counts");
 	record_destroy(r);
 
 	r = job(true, true);
 	for (i = 0; i < r->nsteps; i++)
 		values_set(&r->steps[i].values, METRIC_ENERGY, 0);
 	(void)record_fill(r, &end, NULL, &settings);
-	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "all of them told 0");
+	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "all steps reported 0 J");
 	record_destroy(r);
 }
 
@@ -266,7 +267,7 @@ static void test_rest(void)
 	values_set(&r->steps[2].values, METRIC_CO2E, 7000000);
 	(void)record_fill(r, &end, &chain, &settings);
 	is_u64(r->values.value[METRIC_CO2E], 7000000, "what the nodes computed stays");
-	is_int(r->emissions.method, CO2E_PER_TICK, "and is called that");
+	is_int(r->emissions.method, CO2E_PER_TICK, "and the method is per-tick");
 	record_destroy(r);
 
 	r = job(true, false);

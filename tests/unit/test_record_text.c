@@ -142,7 +142,7 @@ static void test_script(void)
 	ok(comes_back(script), "a script of 64 kB");
 }
 
-/* "escaped" that does not fit what it is beside. */
+/* A member "escaped" that does not match the texts beside it. */
 static void test_wrong(void)
 {
 	static const struct {

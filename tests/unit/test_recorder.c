@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A job's way through the recorder, with a slurmdbd that the test plays.
+ * A job in the recorder, from its end to the final record, with a fake slurmdbd and slurmctld.
  */
 #include "ceems_config.h"
 
@@ -193,7 +193,7 @@ static void tell(enum inbox_kind kind, uint32_t job_id, uint64_t end)
 	run(0);
 }
 
-/* The one question that waits for an answer. */
+/* The tag of the one question that waits for an answer. */
 static uint64_t question(struct slurmdb_client *c)
 {
 	uint64_t tag = c->nasked ? c->asked[0].tag : 0;
@@ -345,7 +345,7 @@ static void test_late(void)
 	run(0);
 	has_record(2, 2, true, true, "the correction");
 	run(600);
-	is_u64(dbd.nasked, 0, "is the last word");
+	is_u64(dbd.nasked, 0, "is final: slurmdbd is not asked again");
 }
 
 /* A part of a resized job, with a step that runs for hours in the parts after it. */
@@ -425,7 +425,7 @@ static void test_alone(void)
 	(void)question(&dbd);
 	run(0);
 	has_record(4, 1, false, false, "one whose steps slurmdbd does not tell");
-	has_record(5, 1, true, true, "holds up nobody");
+	has_record(5, 1, true, true, "does not delay another's");
 	run(600);
 	is_u64(dbd.nasked, 0, "it is not asked for again soon");
 	run(1300);
@@ -528,7 +528,7 @@ static void test_no_slurmdbd(void)
 	run(0);
 	has_record(16, 1, true, false, "without slurmdbd slurmctld's answer");
 	run(600);
-	is_u64(ctld.nasked, 0, "is the last word");
+	is_u64(ctld.nasked, 0, "is final: slurmctld is not asked again");
 	r.client = &dbd;
 	r.ctld = &ctld;
 }
@@ -602,7 +602,7 @@ static void test_key_only(void)
 	run(2);
 	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(7, wall, true));
 	run(0);
-	is_u64(records(7, &record), 1, "of an end with a key alone there is a record");
+	is_u64(records(7, &record), 1, "an end with the key alone has a record");
 	is_str(record ? record->account : NULL, "project", "filled from slurmdbd");
 	is_str(record ? record->state : NULL, "COMPLETED", "with its state");
 	record_destroy(record);
@@ -658,23 +658,23 @@ static void test_reconcile(void)
 	is_int(recorder_inbox_load(&r, &err), 0, "the recorder is killed and starts again");
 	run(11);
 	ok(dbd.window_tag, "after a start of slurmctld slurmdbd is asked who ended");
-	ok(dbd.window_from && dbd.window_from <= known_end, "since the last end that was told");
+	ok(dbd.window_from && dbd.window_from <= known_end, "since the last end that is known");
 	tag = dbd.window_tag;
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(7, known_end, false));
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(9, wall, false));
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, others);
 	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
 	run(0);
-	is_u64(ctld.nasked, 1, "of who is not known, nor the other recorder's, slurmctld is asked");
+	is_u64(ctld.nasked, 1, "slurmctld is asked for the job that neither this recorder nor the other one knows");
 	is_u64(ctld.asked[0].want.job_id, 9, "by its id");
 	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
 	run(0);
-	is_u64(dbd.nasked, 1, "which has forgotten it: then slurmdbd");
+	is_u64(dbd.nasked, 1, "slurmctld has forgotten it: slurmdbd is asked");
 	is_u64(dbd.asked[0].want.job_id, 9, "for the same one");
 	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(9, wall, false));
 	run(0);
 	run(2);
-	is_u64(dbd.nasked, 1, "then it is a job as others");
+	is_u64(dbd.nasked, 1, "then it is asked for like any job");
 	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(9, wall - 2, true));
 	run(0);
 	has_record(9, 1, true, true, "and has its record");
@@ -721,7 +721,7 @@ static void test_starts(void)
 
 	tell(INBOX_START, 10, 0);
 	run(2);
-	is_u64(records(10, &none), 0, "a start is no record");
+	is_u64(records(10, &none), 0, "a start makes no record");
 	is_u64(dbd.nasked, 0, "and nothing to ask for");
 }
 
@@ -789,7 +789,7 @@ static void test_reconcile_full(void)
 	run(0);
 	empty_store();
 	run(15);
-	ok(dbd.window_tag > tag, "of a search whose answers the store could not take the window is asked for again");
+	ok(dbd.window_tag > tag, "a window whose answers the store could not take is asked for again");
 	tag = dbd.window_tag;
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(28, wall - 15, false));
 	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
@@ -847,11 +847,11 @@ static void test_reconcile_in_pieces(void)
 	is_u64(piece_length(), 1800, "  then half of that hour");
 	next = dbd.window_to + 1;
 	answer_piece(SLURMDB_WINDOW_END);
-	is_u64(dbd.window_from, next, "has an answer: what is behind it");
+	is_u64(dbd.window_from, next, "that half is answered: the next piece");
 	is_u64(piece_length(), 3600, "  by the hour again");
 	while (piece_length() > 1)
 		answer_piece(SLURMDB_WINDOW_FAILED);
-	is_u64(dbd.window_from, next, "a second that slurmdbd does not tell of");
+	is_u64(dbd.window_from, next, "a second that slurmdbd cannot answer");
 	answer_piece(SLURMDB_WINDOW_FAILED);
 	answer_piece(SLURMDB_NO_ANSWER);
 	answer_piece(SLURMDB_WINDOW_FAILED);

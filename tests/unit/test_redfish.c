@@ -27,7 +27,7 @@ static char dir[] = SCRATCH_TEMPLATE;
 static const struct source_ops *ops;
 static unsigned int port;
 
-/* --- what must not be said ---------------------------------------------------------------- */
+/* --- secrets in messages ------------------------------------------------------------------ */
 
 static atomic_bool is_secret_out;
 
@@ -486,7 +486,7 @@ static void test_expiry(void)
 	ok(wait_requests("POST", 2), "  is renewed when it expired");
 	r.energy_uj = 0;
 	ok(run_until(&r, &r.energy_uj, 1), "  and the energy goes on");
-	is_u64(r.rejected, 0, "  no question was lost");
+	is_u64(r.rejected, 0, "  no reading was rejected");
 	run_close(&r);
 }
 
@@ -516,11 +516,11 @@ static void test_counters(void)
 	set("values.json", "{\"EnergykWh\":{\"Reading\":12.501}}");
 	ok(run_until(&r, &r.energy_uj, 1), "  goes on");
 	is_u64(r.energy_uj, UINT64_C(3600000000), "  by a watt hour");
-	is_u64(r.bases, 1, "  from the one base that it said it had");
+	is_u64(r.bases, 1, "  after one base reading");
 	run_close(&r);
 }
 
-/* slurmd was away for long, and is back before the BMC answers. */
+/* slurmd was down for long, and is back before the BMC answers. */
 static void test_late_first(void)
 {
 	/* as far back as this machine's clock goes */

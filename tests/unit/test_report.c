@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The report of --ceems-report: which lines a step has, and that they fit a terminal and a pipe. */
 #include "src/librecord/report.h"
 
 #include "src/libutil/util.h"

@@ -117,7 +117,7 @@ static void test_in_vain(void)
 		  "CPUs busy             0.9      0.9      0.9    3\n"
 		  "energy            2.00 Wh  2.00 Wh  2.00 Wh    3\n"
 		  "CO2e              72.0 mg  72.0 mg  72.0 mg    3\n",
-		  "a time limit and a memory that were too low count");
+		  "runs that hit their time limit or memory limit raise the suggestions");
 }
 
 static void test_sizes(void)

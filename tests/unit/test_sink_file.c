@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sink file: lines of JSON at the end of a file that may be torn, rotated away, missing, or on a full disk. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>

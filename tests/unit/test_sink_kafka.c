@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Against librdkafka's own mock cluster: no broker is needed.
+ * The sink kafka against librdkafka's own mock cluster: no broker is needed.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -560,7 +560,7 @@ static void test_corrected(void)
 	sink_kafka.close(k);
 }
 
-/* A broker that takes the connection and says nothing: what it was sent is worth nothing when we go. */
+/* A broker that accepts the connection and never answers: at close, what was sent to it is given up. */
 static void test_abandoned(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -676,7 +676,7 @@ static void test_outage(void)
 	is_int(rc, 0, "ends");
 	sink_kafka.close(k);
 
-	/* somebody listens who never says a word */
+	/* a listener that never answers */
 	fill(item, r, 100);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, 5) < 0 ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Against a private mariadbd on a socket in a scratch folder; without one installed, only what needs
- * no server is tested.
+ * The sink mariadb against a private mariadbd on a socket in a scratch folder. If none is installed,
+ * only what needs no server is tested.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -460,7 +460,7 @@ static void test_rows(void)
 	admin_query("DELETE FROM ceems.job WHERE jobid = 2000");
 	admin_query("DELETE FROM ceems.step WHERE record_key LIKE '%/2000,%'");
 
-	/* what is no record, what the server refuses, what is too large for it; between good ones */
+	/* a text that is no record, a key that the server refuses, a record too large for it; between good ones */
 	make(10, 1, "good");
 	made.json[1] = strdup("{\"schema\":");
 	made.item[1] = (struct sink_item){ STORE_RECORD, "bad", 3, made.json[1], 10, 1, NULL, false };

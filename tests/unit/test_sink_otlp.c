@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sink otlp against a collector that answers as it is told to. */
+/* The sink otlp against a fake collector, whose answers the test sets. */
 #define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <stdatomic.h>
@@ -142,7 +142,7 @@ static void test_verdicts(struct sink *k)
 	collector.bad_job = 0;
 
 	collector.status = 401;
-	is_int(send_all(k), 0, "one that lets nobody in");
+	is_int(send_all(k), 0, "a collector that refuses every request");
 	is_str(results(), "XXXXX", "has refused all, which deliver.c takes for an outage");
 	is_int(collector.requests, 1, "  by one request");
 
@@ -215,7 +215,7 @@ static void test_away(void)
 	(void)snprintf(settings.otlp_url, sizeof(settings.otlp_url), "http://127.0.0.1:1");
 	is_int(sink_otlp.open(&settings, &k, &err), 0, "no collector is needed to begin");
 	is_int(send_all(k), -EAGAIN, "nobody answers");
-	is_str(results(), "rrrrr", "all wait");
+	is_str(results(), "rrrrr", "all records wait");
 	ok(strstr(err.text, "127.0.0.1:1/v1/traces") != NULL, "  %s", err.text);
 	sink_otlp.close(k);
 	sink_otlp.close(NULL);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sink sqlite on a file in a scratch folder, read as users read it: rows, views, upgrades, and files in the way. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +130,7 @@ static void test_rows(void)
 	is_u64(number("SELECT length(job_name) FROM ceems.job WHERE jobid = 3"), sizeof(big) - 1, "long text");
 	is_u64(number("SELECT COUNT(*) > 200 FROM ceems.emission_factor"), 1, "emission factors");
 	is_u64(number("SELECT energy_kwh BETWEEN 0.0020002 AND 0.0020003 AND mean_power_w BETWEEN 2.0002 AND 2.0003 "
-		      "FROM ceems.job_summary WHERE jobid = 1"), 1, "quotients are no whole numbers");
+		      "FROM ceems.job_summary WHERE jobid = 1"), 1, "quotients are not cut to whole numbers");
 	test_emissions();
 	test_walk(sink_sqlite.db, &settings, "none");
 	change("UPDATE ceems.job SET cpu_time_s = NULL, steps_cpu_s = 0.000123");
@@ -178,11 +179,11 @@ static void test_again(void)
 		      "stored_at = '2000-01-01 00:00:00'"), 3, "replace the rows, but for when they came");
 	made.item[1].json = "{\"schema\":\"nonsense\"}";
 	made.item[1].json_len = strlen(made.item[1].json);
-	is_int(send_made(k, 20 * SECOND), 0, "one is none");
-	ok(made.r[0] == SINK_ACKED && made.r[1] == SINK_REFUSED && made.r[2] == SINK_ACKED, "and alone is refused");
+	is_int(send_made(k, 20 * SECOND), 0, "one of three is no record");
+	ok(made.r[0] == SINK_ACKED && made.r[1] == SINK_REFUSED && made.r[2] == SINK_ACKED, "it alone is refused");
 	ok(*sink_why(&made.item[1]), "%s", sink_why(&made.item[1]));
 	change("CREATE TRIGGER ceems.no BEFORE INSERT ON job WHEN new.jobid = 3 BEGIN SELECT RAISE(ABORT, 'not this'); END");
-	is_int(send_made(k, 20 * SECOND), 0, "one whose row is not taken");
+	is_int(send_made(k, 20 * SECOND), 0, "a row that a trigger rejects");
 	ok(made.r[0] == SINK_ACKED && made.r[2] == SINK_REFUSED && strstr(sink_why(&made.item[2]), "not this"),
 	   "is refused: %s", sink_why(&made.item[2]));
 	change("DROP TRIGGER ceems.no");
@@ -270,7 +271,7 @@ static void test_db(void)
 	change("PRAGMA ceems.user_version = 9");
 	ok(sink_sqlite.db->maintain(&settings, &o, &err) == -EPROTO, "a later schema: %s", err.text);
 	k = open_sink();
-	is_int(send_made(k, 20 * SECOND), 0, "is written to");
+	is_int(send_made(k, 20 * SECOND), 0, "gets records all the same");
 	sink_sqlite.close(k);
 }
 

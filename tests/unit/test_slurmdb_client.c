@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions to slurmdbd through a worker that is late, dies, talks nonsense or leaves off half way. The worker is
- * this program itself, started with --fake.
+ * Questions to slurmdbd through a worker that is late, dies, sends nonsense or stops half way. The worker is this
+ * program itself, started with --fake.
  */
 #include "recorder/slurmdb_client.h"
 
@@ -81,7 +81,7 @@ static bool fake_is_down(const char *log)
 	return access(path, F_OK) == 0;
 }
 
-/* MODE says what the worker does of which slurmdbd cannot give the answer. */
+/* What the worker does, by MODE, with a question that slurmdbd cannot answer. */
 static void fake_fail(FILE *out, const char *mode, const char *log, uint64_t number)
 {
 	fake_note(log, "fail");
@@ -448,7 +448,7 @@ static void test_one_crashes(const char *mode)
 	for (id = 1; id <= 250; id++)
 		if (id != BAD_JOB && rounds[id] > worst)
 			worst = rounds[id];
-	is_u64(rounds[250], 2, "those that were not asked for with it at the next try");
+	is_u64(rounds[250], 2, "jobs that were not asked for with the bad one have an answer at the next try");
 	ok(worst <= 8, "each other one after %u tries at most", worst);
 	ok(rounds[BAD_JOB] <= 12, "that one after %u", rounds[BAD_JOB]);
 	ask_jobs(c, 1, BAD_JOB);
@@ -470,7 +470,7 @@ static void test_down(const char *mode, unsigned int questions, const char *reas
 	ask_jobs(c, 1, 250);
 	(void)slurmdb_client_ask_window(c, 0, 100 * 3600, 260);
 	take_all(c, &s);
-	is_u64(count_kind(&s, 1, 250, SLURMDB_NO_ANSWER), 250, "each is told so, once");
+	is_u64(count_kind(&s, 1, 250, SLURMDB_NO_ANSWER), 250, "each job has 'no answer', once");
 	is_u64(count_kind(&s, 260, 260, SLURMDB_NO_ANSWER), 1, "a window, too");
 	is_u64(log_lines("jobs") + log_lines("ping") + log_lines("window"), questions,
 	       "without asking for each");

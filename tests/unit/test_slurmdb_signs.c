@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which rows of slurmdbd are all of a job. */
+/* Whether slurmdbd has all rows of a job, and if not, what is missing. */
 #include "recorder/slurmdb_signs.h"
 
 #include "src/libledger/ledger.h"

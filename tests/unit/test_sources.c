@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which sensor is used for which domain, what is left for the node's sensor, and sensors that fail, with fake sources. */
+/* With fake sources: which is used for which domain, what the node's sensor adds, and sources that fail. */
 #include "src/libnode/sources.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The recorder's store: jobs, records, sinks' cursors, limits of size, damaged files, kills, threads and a full disk. */
 #define _GNU_SOURCE /* unshare */
 #include "src/libstore/store.h"
 
@@ -145,9 +146,9 @@ static void test_read(void)
 	    sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
 		diag("no other program");
 	begin_ns = clock_mono_ns();
-	is_int(store_begin_read(s, &err), 0, "another program holds the lock: who only reads begins");
-	is_int(store_job_get(s, "c/1", &job, &err), 1, "and reads");
-	is_int(store_oldest_end(s, &seen, &err), 0, "more than one thing");
+	is_int(store_begin_read(s, &err), 0, "another program holds the lock: a reader begins");
+	is_int(store_job_get(s, "c/1", &job, &err), 1, "and reads a job");
+	is_int(store_oldest_end(s, &seen, &err), 0, "and the oldest end");
 	is_u64(seen, 1000, "which is right");
 	store_rollback(s);
 	ok(clock_mono_ns() - begin_ns < 5 * NSEC_PER_SEC, "without waiting");
@@ -175,7 +176,7 @@ static void test_jobs(void)
 	struct store *s = open_store();
 	struct store_job got;
 
-	ok(store_is_new(s), "a new one");
+	ok(store_is_new(s), "a new store");
 	begin(s);
 	is_int(put_job(s, "c/1", 50), 0, "put");
 	is_int(store_job_get(s, "c/1", &got, &err), 1, "get");
@@ -204,7 +205,7 @@ static void test_jobs(void)
 	is_int(put_job(s, "c/9", 1), 0, "one more,");
 	store_rollback(s);
 	begin(s);
-	is_int(store_job_get(s, "c/9", &got, &err), 0, "taken back");
+	is_int(store_job_get(s, "c/9", &got, &err), 0, "is taken back by a rollback");
 	is_int(store_job_get(s, "c/1", &got, &err), 1, "as is the deletion");
 	is_int(store_job_put(s, &(struct store_job){ .key = "c/3", .state = 1, .facts = "", .facts_len = STORE_ROW_MAX + 1 }, &err),
 	       -EMSGSIZE, "facts too large");
@@ -404,7 +405,7 @@ static void test_records(void)
 	is_int(store_record_append(s, STORE_RECORD, "k", "", STORE_ROW_MAX + 1, 0, NULL, &err), -EMSGSIZE, "too large");
 	is_int(store_record_append(s, STORE_RECORD, "k", "{\"\xc3\xa4\":\"quote ' \\n\"}", 20, 0, NULL, &err), 0, "odd text");
 	store_rollback(s);
-	is_str(list(&(struct store_pick){ .key = "k" }), "", "taken back");
+	is_str(list(&(struct store_pick){ .key = "k" }), "", "a rollback takes it back");
 	/* a number is never used twice, whatever is deleted */
 	store_set_sinks(s, "", &err);
 	is_int(store_reclaim(s, 0, &err), 4, "without a sink all can go");
@@ -568,9 +569,9 @@ static void test_replaced(void)
 	seq = put(s, "c/1", "{good}");
 	store_sink_settle(s, "a", seq, NULL, 0, &err);
 	is_str(refused("a"), "", "a later one that is taken replaces both");
-	is_str(refused("b"), "c/1={bad}:r;", "of this sink");
+	is_str(refused("b"), "c/1={bad}:r;", "the other sink's refusal stays");
 	store_sink_settle(s, "b", seq, NULL, 0, &err);
-	is_str(refused("b"), "", "and then of that");
+	is_str(refused("b"), "", "until it has the later record, too");
 	is_int(store_reclaim(s, 0, &err), 5, "all can go");
 
 	bad = put(s, "c/3", "{bad}");
@@ -730,7 +731,7 @@ static void test_max_size(void)
 	commit(s);
 	is_int(fill_records(s, 4000, &records), -ENOSPC, "records fill the rest");
 	ok(records > 100, "%u of them", records);
-	is_int(fill_jobs(s, &jobs), -ENOSPC, "(still full)");
+	is_int(fill_jobs(s, &jobs), -ENOSPC, "it is still full");
 	is_int(errors, 1, "not logged again");
 	last = cursor("a") + records;
 	is_int(store_sink_settle(s, "a", last, NULL, 0, &err), 0, "a sink takes them");
@@ -974,7 +975,7 @@ static void test_threads(void)
 		pthread_join(t[i], NULL);
 	}
 	is_int(bad, 0, "a reader beside two writers");
-	ok(most > 0 && w[0].n > 0 && w[1].n > 0, "all got on (%u and %u writes)", w[0].n, w[1].n);
+	ok(most > 0 && w[0].n > 0 && w[1].n > 0, "all three made progress (%u and %u writes)", w[0].n, w[1].n);
 	most = 0;
 	store_view_records(v, &(struct store_pick){ 0 }, count_row, &most, &err);
 	is_u64(most, w[0].n + w[1].n, "and nothing is lost");
@@ -1015,8 +1016,8 @@ static void test_wait(void)
 	store_end_waits(s);
 	begin_ns = clock_mono_ns();
 	store_wait_records(s, &seen, 30 * NSEC_PER_SEC);
-	ok(clock_mono_ns() - begin_ns < 10 * NSEC_PER_SEC, "at the end nobody waits");
-	ok(!store_is_stuck(s), "and nothing is stuck");
+	ok(clock_mono_ns() - begin_ns < 10 * NSEC_PER_SEC, "after store_end_waits() a wait returns at once");
+	ok(!store_is_stuck(s), "and the store is not stuck");
 	store_close(s);
 	s = open_store();
 	store_wait_records(s, &seen, 1);
@@ -1132,7 +1133,7 @@ static void test_file_limit(void)
 	setrlimit(RLIMIT_FSIZE, &old);
 	ok(rc == -EIO || rc == -ENOSPC, "a write fails: %s", err.text);
 	is_int(errors, 1, "logged once");
-	ok(put(s, "k", "{}") > 0, "later one does not");
+	ok(put(s, "k", "{}") > 0, "a later write succeeds");
 	is_int(infos, 1, "logged as well");
 	end(s);
 }

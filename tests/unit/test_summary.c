@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports: the calendar, what a summary adds up, and its four forms. With an argument, html or text, the demo's; a second one adds a place. */
+/*
+ * Reports: the calendar, what a summary adds up, and its four forms. With an argument, html or text, it prints the
+ * demo's report; a second one adds a place.
+ */
 #include "src/cmd/summary.h"
 
 #include <errno.h>
@@ -296,7 +299,7 @@ static void test_text(void)
 
 	demo_init(&s, JOBS_BY_ACCOUNT);
 	text = print(&s, FORM_TEXT);
-	ok(!strchr(text, '\x1b') && !strstr(text, "\xe2\x80\xae"), "nothing that commands a terminal");
+	ok(!strchr(text, '\x1b') && !strstr(text, "\xe2\x80\xae"), "no control characters");
 	ok(strstr(text, "Measured by sensors"), "the method is said");
 	summary_fini(&s);
 }
@@ -347,7 +350,7 @@ static void test_html(void)
 	for (i = 0; i < ARRAY_SIZE(never); i++)
 		ok(!strstr(html, never[i]), "a page without %s", i < 6 ? never[i] : "that");
 	ok(strstr(html, "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;?[31m?"), "the account's name is shown");
-	ok(strstr(html, "nan") == NULL && strstr(html, "inf") == NULL, "no number is none");
+	ok(strstr(html, "nan") == NULL && strstr(html, "inf") == NULL, "no nan and no inf");
 	ok(strlen(html) < 100000, "%zu bytes", strlen(html));
 	summary_fini(&s);
 }

@@ -37,7 +37,7 @@ static struct top_row *add(struct top_frame *f, uint32_t id, const char *name, c
 	return row;
 }
 
-/* A job of which all is known, one with a name that commands a terminal, one of which nothing is known. */
+/* A job of which all is known, one with control characters in its name, one of which nothing is known. */
 static struct top_frame make_frame(void)
 {
 	struct top_frame f = { .t = T, .what = "running jobs of all users", .source = "sstat" };
@@ -189,7 +189,7 @@ static void test_sizes(void)
 				is_wide |= text_columns(l.line[i].text) > width || strchr(l.line[i].text, '\033');
 			top_lines_free(&l);
 		}
-	ok(!is_wide, "no line wraps, none commands the terminal");
+	ok(!is_wide, "no line wraps, none has control characters");
 	ok(!is_high, "no screen scrolls");
 	top_frame_free(&f);
 }
@@ -270,7 +270,7 @@ static void test_rates(void)
 	ok(row.value[TOP_POWER] == 3, "  nothing of a job that was never read");
 	top_rates_sweep(r);
 	row = read_at(r, 1035, 1000, counters(350, 2, 0));
-	ok(row.value[TOP_POWER] == 10, "what was away is new: the mean since its start");
+	ok(row.value[TOP_POWER] == 10, "a job that was away is new: the mean since its start");
 	top_rates_destroy(r);
 	top_rates_destroy(NULL);
 }

@@ -317,7 +317,7 @@ static void test_draw(void)
 	   !strcmp(text + strlen(text) - 7, "</svg>\n"), "  is SVG");
 	ok(strstr(text, "job &lt;7&gt; &amp; \"more\"?</text>") != NULL, "  with its title, masked");
 	ok(strstr(text, "prefers-color-scheme:dark") != NULL && !strstr(text, "href"), "  dark and light, of its own");
-	ok(!strstr(text, "nan") && !strstr(text, "inf"), "  without numbers that are none");
+	ok(!strstr(text, "nan") && !strstr(text, "inf"), "  without nan and inf");
 	free(text);
 	trace_grid_fini(&g);
 	trace_table_fini(&t);

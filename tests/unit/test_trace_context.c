@@ -59,7 +59,7 @@ static void test_parse(void)
 		{ "00-" T "-" S, NULL, "no flags" },
 		{ "00-" T "-" S "-0", NULL, "too short" },
 		{ "00-" T "-" S "-01-", NULL, "version 00 has nothing behind" },
-		{ "00-" T "-" S "-01 ", NULL, "nor a blank" },
+		{ "00-" T "-" S "-01 ", NULL, "  nor a blank" },
 		{ "00-00000000000000000000000000000000-" S "-01", NULL, "a trace of zeros" },
 		{ "00-" T "-0000000000000000-01", NULL, "a span of zeros" },
 		{ "00-0AF7651916CD43DD8448EB211C80319C-" S "-01", NULL, "upper case" },
