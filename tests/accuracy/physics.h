@@ -15,11 +15,11 @@
  * threads bear in equal parts. Neither V, nor kind, nor r, nor the sleep state can be seen by what
  * counts cycles, instructions and misses.
  *
- * The magnitudes are assumed, of server parts of 2019 to 2023: 2 to 8 W per core at 2.6 to 3.5 GHz, 25
- * to 40 W for an idle package, which differs by a tenth from that of the other socket, 10 to 20 nJ per cache line of DRAM. r of 1.05 to 1.3 lies about what
- * HaPPy (USENIX ATC 2014) counts with. That equal CPU time may differ by 2 to 3 in power is Kepler's
- * own warning (IEEE CLOUD 2023 has the errors that come of it): here vector instructions cost about
- * twice a scalar one, and a cycle that waits for memory about half of one that computes.
+ * The magnitudes are assumed, of server parts of 2019 to 2023: 2 to 8 W per core at 2.6 to 3.5 GHz; 25 to 40 W for
+ * an idle package, which differs by a tenth from that of the other socket; 10 to 20 nJ per cache line of DRAM. r of
+ * 1.05 to 1.3 is near what HaPPy (USENIX ATC 2014) assumes. That equal CPU time may differ by 2 to 3 in power is
+ * Kepler's own warning (IEEE CLOUD 2023 has the errors that come of it): here vector instructions cost about twice a
+ * scalar one, and a cycle that waits for memory about half of one that computes.
  */
 #ifndef CEEMS_PHYSICS_H
 #define CEEMS_PHYSICS_H

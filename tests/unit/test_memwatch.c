@@ -242,7 +242,7 @@ static void test_turns(void)
 		(void)claim(1, i);
 	}
 	tick(SEC);
-	is_u64(nread(40), MEMWATCH_FILES, "of 40 steps, a tick reads so many");
+	is_u64(nread(40), MEMWATCH_FILES, "of 40 steps, a tick reads the memory of MEMWATCH_FILES");
 	tick(SEC + SEC / 100);
 	is_u64(nread(40), 2 * MEMWATCH_FILES, "the next as many others");
 	tick(SEC + SEC / 50);

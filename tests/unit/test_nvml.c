@@ -90,7 +90,7 @@ static void test_eight(void)
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[7] == 1200000,
 	   "after a restart it goes on from the saved counters");
 	(void)n.ops->gpus(n.source, gpu, GPUS_MAX);
-	ok(gpu[0].value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN, "with MIG nobody knows how busy the GPU is");
+	ok(gpu[0].value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN, "with MIG the busy time of the GPU is unknown");
 	ok(n.rejected == 0 && n.wraps == 0, "nothing was rejected");
 	fake_node_fini(&n);
 }
@@ -521,7 +521,7 @@ static void test_left_out(void)
 		   n.r.part[0].unit == 1,
 	   "beside another: it has no part");
 	ok(fake_node_read(&n) == 0 && n.rejected == 0, "and nothing is rejected for it");
-	ok(said_mute == 1 && !said_excess, "it is said once");
+	ok(said_mute == 1 && !said_excess, "the log names it once");
 	fake_node_close(&n);
 	for (i = 0; i <= DEVICES_MAX; i++)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
@@ -529,7 +529,7 @@ static void test_left_out(void)
 	fake_node_write(&n, text);
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == DEVICES_MAX,
 	   "more GPUs than there are units for");
-	ok(said_mute == 1 && said_excess == 1, "it is said once, too");
+	ok(said_mute == 1 && said_excess == 1, "the log says that once, too");
 	logger_set_sink(NULL);
 	fake_node_fini(&n);
 }

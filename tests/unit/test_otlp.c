@@ -119,7 +119,7 @@ static void test_spans(void)
 	is_str(text_of(s, "user.name"), "none", "  no user name");
 	is_str(text_of(s, "slurm.account"), "none", "  no account");
 	is_str(text_of(s, "slurm.job.name"), "none", "  no job name");
-	ok(!otlp_find(s->attributes, s->n_attributes, "ceems.energy.by_domain.gpu_j"), "  an unknown value has no attribute");
+	ok(!otlp_find(s->attributes, s->n_attributes, "ceems.energy.by_domain.gpu_j"), "  no attribute of an unknown value");
 	ok(!s->status, "  no error");
 
 	trace_span_of_job(key, sizeof(key) - 1, "queue", id);
@@ -178,7 +178,7 @@ static void test_parent(void)
 	r = otlp_record(7, 1);
 	r->trace_parent = strdup("junk");
 	request = request_of(r, false);
-	ok(!is_id(&spans_of(request)->spans[0]->trace_id, c.trace, sizeof(c.trace)), "a trace that is not valid is ignored");
+	ok(!is_id(&spans_of(request)->spans[0]->trace_id, c.trace, sizeof(c.trace)), "an invalid trace is ignored");
 	otlp__request__free_unpacked(request, NULL);
 }
 

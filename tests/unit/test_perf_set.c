@@ -199,7 +199,7 @@ static void test_refused(void)
 	memset(m->fails, 0, sizeof(m->fails));
 	m->fails[1] = -ENOENT;
 	m->opens = 0;
-	ok(add_cpu(s, 0) == 0 && add_cpu(s, 1) == 0, "one of a group refused");
+	ok(add_cpu(s, 0) == 0 && add_cpu(s, 1) == 0, "one event of a group is refused");
 	is_u64(m->opens, 8, "it is not tried on the next CPU: half a sum looks like a number");
 	perf_set_read(s, sum);
 	ok(sum[0].reason == REASON_NONE && sum[1].reason == REASON_NO_PMU &&
@@ -218,12 +218,12 @@ static void test_leader_refused(void)
 	struct perf_set *s = new_set(m);
 
 	m->fails[0] = -ENOENT;
-	is_int(add_cpu(s, 0), 0, "a group's first one is refused");
+	is_int(add_cpu(s, 0), 0, "a group's leader is refused");
 	wait_ms(2);
 	run(m, 0, 1, 11, MS, MS);
 	run(m, 0, 2, 22, MS, MS);
 	perf_set_read(s, sum);
-	ok(sum[1].value == 11 && sum[2].value == 22, "the second leads");
+	ok(sum[1].value == 11 && sum[2].value == 22, "the next event leads");
 	perf_set_destroy(s);
 	free(m);
 }

@@ -107,7 +107,7 @@ static void test_texts(void)
 	memset(lengthy, 'x', PROFILE_TEXT_MAX - 1);
 	memcpy(lengthy + PROFILE_TEXT_MAX - 1, "\xc3\xa9z", 4);
 	is_int(profile_create(types, 1, &p), 0, "create");
-	is_int(profile_add_function(p, &(struct profile_function){ "caf\xe9", NULL, NULL, 0 }, &place), 0, "a name that is not UTF-8");
+	is_int(profile_add_function(p, &(struct profile_function){ "caf\xe9", NULL, NULL, 0 }, &place), 0, "not UTF-8");
 	is_str(p->function[place].name, "caf\\xe9", "is escaped");
 	is_str(p->function[place].file, "", "NULL is empty");
 	is_int(profile_add_function(p, &(struct profile_function){ lengthy, "", "", 0 }, &place), 0, "a long text");

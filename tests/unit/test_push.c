@@ -282,7 +282,7 @@ static void test_requests(unsigned int port)
 	is_int(pyroscope_open(&conf, &p, &err), 0, "with headers");
 	ok(pyroscope_send(p, &part, 5000, &err) == PYROSCOPE_LATER, "whose file is missing: %s", err.text);
 	scratch_write(headers, "X-Scope-OrgID: hpc\n", 19);
-	is_int(pyroscope_send(p, &part, 5000, &err), PYROSCOPE_TAKEN, "and comes");
+	is_int(pyroscope_send(p, &part, 5000, &err), PYROSCOPE_TAKEN, "and works once it is there");
 	ok(server.has_token, "the headers are sent");
 	(void)chmod(headers, 0644);
 	is_int(pyroscope_send(p, &part, 5000, &err), PYROSCOPE_LATER, "not when others can read them");

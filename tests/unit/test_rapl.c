@@ -97,12 +97,12 @@ static void test_absent(void)
 	is_int(machine_open(&m), -ENODEV, "no /sys/class/powercap");
 	snprintf(want, sizeof(want), "no intel-rapl zone below %s/sys/class/powercap",
 		 m.root);
-	is_str(m.err.text, want, "said so");
+	is_str(m.err.text, want, "the error names the folder");
 	ok(!m.source, "no source");
 	machine_shell("mkdir -p '%s/sys/class/powercap/dtpm' '%s/sys/class/powercap/intel-rapl'",
 	      m.root, m.root);
 	is_int(machine_open(&m), -ENODEV, "powercap without zones");
-	is_str(m.err.text, want, "said so");
+	is_str(m.err.text, want, "the error is the same");
 	machine_shell("mkdir -p '%s/sys/class/powercap/intel-rapl:0'", m.root);
 	is_int(machine_open(&m), -ENODEV, "a zone without a name");
 	machine_fini(&m);

@@ -206,12 +206,12 @@ static void test_drivers_own(void)
 	machine_put(&m, EFA "hw_counters/tx_pkts", "9178\n");
 	is_bytes(1, 20, "bytes, not words");
 	is_u64(d.rdma[0].has, RDMA_HAS_PACKETS, "packets too");
-	is_u64(d.rdma[0].out_packets, 1, "as many");
+	is_u64(d.rdma[0].out_packets, 1, "the packets sent");
 	stop();
 
 	machine_init(&m, NULL, "ib-roce");
 	machine_shell("echo 100 > %s/" IB "hw_counters/rx_bytes", m.root);
-	is_int(rdma_open(m.root, &r, NULL), 0, "both kinds");
+	is_int(rdma_open(m.root, &r, NULL), 0, "a port with counters of the class and of its driver");
 	machine_shell("echo 900 > %s/" IB "hw_counters/rx_bytes", m.root);
 	is_bytes(0, 0, "counted once");
 	stop();

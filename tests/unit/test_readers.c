@@ -102,10 +102,10 @@ static void test_restart(const struct folders *f, struct weights *w)
 	if (readers_create(w, &r) < 0)
 		exit(99);
 	pid[0] = work(f);
-	is_u64(read_line(r, &slot, BOOKED_NS), BOOKED_NS, "less than is booked is no news");
+	is_u64(read_line(r, &slot, BOOKED_NS), BOOKED_NS, "a list that shows less than is booked changes nothing");
 	pid[1] = work(f);
 	busy_ns = read_line(r, &slot, BOOKED_NS);
-	ok(busy_ns >= BOOKED_NS + WORK_NS / 2, "what is used from then on is: %" PRIu64,
+	ok(busy_ns >= BOOKED_NS + WORK_NS / 2, "CPU time used from then on is added: %" PRIu64,
 	   busy_ns - BOOKED_NS);
 	readers_destroy(r);
 	for (i = 0; i < 2; i++) {

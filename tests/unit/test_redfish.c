@@ -643,8 +643,8 @@ static void test_client(void)
 	ok(wait_requests("DELETE /redfish/v1/SessionService/Sessions/", 1), "  and logs out");
 	set("mode", "refuse");
 	(void)unlink(scratch_path(dir, "log"));
-	is_int(redfish_client_create(&conf, -1, &c, &err), 0, "one that is refused");
-	is_int(redfish_client_get(c, "/redfish/v1/", &text, &len, &err), -EACCES, "  says so");
+	is_int(redfish_client_create(&conf, -1, &c, &err), 0, "a client whose login is refused");
+	is_int(redfish_client_get(c, "/redfish/v1/", &text, &len, &err), -EACCES, "  gets -EACCES");
 	look(err.text);
 	is_u64(requests("POST"), 1, "  after one try: more would lock the user out");
 	redfish_client_destroy(c);
@@ -837,7 +837,7 @@ static void test_dead(const char *mode)
 	is_int(run_open(&r, mode, trust, &err), 0, mode);
 	is_int(run_read(&r), -EIO, "  nothing to read");
 	ops->describe(r.source, text, sizeof(text));
-	ok(strstr(text, "has not answered yet"), "  and it is said");
+	ok(strstr(text, "has not answered yet"), "  and the description says why");
 	run_close(&r);
 }
 

@@ -106,14 +106,14 @@ static void test_garbage(void)
 	fake_node_write(&n, "0 200 0 101 9 1 no-resolution\n");
 	while (n.ops->read(n.source, 0, 0, &n.state, &n.r) == 0)
 		;
-	ok(true, "a count of nothing cannot be read");
+	ok(true, "a counter without a resolution cannot be read");
 	fake_node_write(&n, "0 18446744073709551615 0 0 0 0 ok\n");
 	do {
 		(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
 		fake_node_add(&n);
 	} while (!n.rejected);
 	fake_node_write(&n, "0 1100 0 0 0 0 ok\n");
-	ok(fake_node_read(&n) == 0 && n.uj[0] == 16784 - 1525, "nor all ones; then all is there");
+	ok(fake_node_read(&n) == 0 && n.uj[0] == 16784 - 1525, "all ones are rejected; then all energy is there");
 	fake_node_fini(&n);
 }
 

@@ -289,7 +289,7 @@ static void test_fields(const struct settings *s)
 	is_u64(page.rejected, 0, "nothing was rejected");
 	is_u64(page.domain_source[DOMAIN_CPU], SOURCE_RAPL, "packages are RAPL's");
 	is_u64(page.domain_source[DOMAIN_DRAM], SOURCE_RAPL, "memory is RAPL's");
-	is_u64(page.domain_source[DOMAIN_GPU], SOURCE_N, "nobody measures GPUs");
+	is_u64(page.domain_source[DOMAIN_GPU], SOURCE_N, "no source measures GPUs");
 	is_u64(page.factor_known, 1, "without a country there is the world's factor");
 	is_u64(page.factor.mg_per_kwh, EMISSION_WORLD_MG_PER_KWH, "  475 g/kWh");
 	is_u64(page.pue_milli, 1000, "PUE is 1");

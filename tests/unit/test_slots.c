@@ -55,7 +55,7 @@ static void test_full(void)
 		rc = probes_register(probes, NOBODYS_ID + n, 2 * NOBODYS_ID + n, 0, &slot[n]);
 		n += rc == 0;
 	}
-	is_int(rc, -ENOSPC, "a full table says so");
+	is_int(rc, -ENOSPC, "registering fails when the table is full");
 	is_u64(n, PROBES_SLOTS, "after all slots were given");
 	is_int(probes_count(probes, &c, NULL), 0, "count");
 	is_u64(c.slots, PROBES_SLOTS, "slots alive");
@@ -100,7 +100,7 @@ static void test_dead_owners(void)
 	}
 	ok(waitpid(pid, &status, 0) == pid && status == 0, "a step dies with three slots");
 	for (n = 1; n && probes_count(probes, &c, &dead) == 0; n = dead.nslots) {
-		is_u64(c.slots, 0, "they do not count");
+		is_u64(c.slots, 0, "slots of the dead step do not count");
 		is_u64(c.groups, 0, "nor what they asked for");
 		probes_reap(probes, &dead);
 	}
@@ -230,12 +230,12 @@ static void test_collision(void)
 	is_u64(written(probes, slot), 2 * BPFRIG_TASK_BYTES, "it is counted for its own step");
 	is_u64(written(probes, other), 0, "and not for the other");
 	is_u64(*entry, ours, "and is in the cache again");
-	*entry = (ours + TAG_SERIAL) & ~(TAG_SERIAL - 1); /* known: nobody's */
+	*entry = (ours + TAG_SERIAL) & ~(TAG_SERIAL - 1); /* known to be of no step */
 	ok(bpfrig_run_task(&step), "a task ends");
-	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "nobody's is not taken for ours either");
+	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "another cgroup's entry of no step is not taken for it");
 	probes_release(probes, slot);
-	ok(bpfrig_run_task(&step), "one ends after the step");
-	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "and is nobody's");
+	ok(bpfrig_run_task(&step), "a task ends after the step");
+	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "and is not counted");
 	probes_release(probes, other);
 	folder_remove(&step);
 }

@@ -408,7 +408,7 @@ static void test_one_bad(const char *mode)
 	is_u64(count_kind(&s, BAD_JOB, BAD_JOB, SLURMDB_JOB_ALONE), 1, "that one without its steps");
 	is_u64(count_kind(&s, WORST_JOB, WORST_JOB, SLURMDB_NO_ANSWER), 1,
 	       "another, which fails without steps too, has no answer");
-	ok(s.order[250] < s.order[BAD_JOB], "nobody waits for it");
+	ok(s.order[250] < s.order[BAD_JOB], "other jobs are answered before it");
 	ok(log_lines("jobs ") <= 30, "%u questions", log_lines("jobs "));
 	is_u64(log_count("ping 0"), log_count("fail"), "a small question behind each that failed");
 	close_client(c);

@@ -36,7 +36,7 @@ static void test_tres(const struct slurmdb_names *n)
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		is_int(slurmdb_names_tres(n, t[i].simple, &got), 0, t[i].simple ? t[i].simple : "NULL");
-		is_str(got, t[i].want, "  in slurmctld's words");
+		is_str(got, t[i].want, "  in slurmctld's format");
 		free(got);
 	}
 }

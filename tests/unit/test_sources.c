@@ -347,12 +347,12 @@ static void test_estimates(void)
 	fake[SOURCE_MODEL].part[0].idle_mw = 5;
 	start(&m, "auto");
 	tick(&m);
-	is_from(&m, DOMAIN_CPU, SOURCE_MODEL, 7, "GPUs alone");
-	is_from(&m, DOMAIN_GPU, SOURCE_NVML, 50, "GPUs alone");
+	is_from(&m, DOMAIN_CPU, SOURCE_MODEL, 7, "only GPUs are measured: CPU by the model");
+	is_from(&m, DOMAIN_GPU, SOURCE_NVML, 50, "only GPUs are measured: they are");
 	is_u64(m.r.part[1].idle_mw, 5, "an estimate states its idle power");
-	is_u64(m.r.part[1].quality, QUALITY_ESTIMATE, "  and what it is");
+	is_u64(m.r.part[1].quality, QUALITY_ESTIMATE, "  and is marked an estimate");
 	is_str(logged, "model: an estimate is used, as no source measures CPU or node\n",
-	       "  and is told once");
+	       "  and is logged once");
 	shows(SOURCE_NVML, DOMAIN_CPU, 0, 30);
 	tick(&m);
 	is_from(&m, DOMAIN_CPU, SOURCE_NVML, 30, "a sensor takes over");
@@ -367,7 +367,7 @@ static void test_estimates(void)
 	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "an estimate of all but the GPUs");
 	shows(SOURCE_NVML, DOMAIN_CPU, 0, 30);
 	tick(&m);
-	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "has no place beside a sensor of the CPU");
+	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "is not used beside a sensor of the CPU");
 	finish(&m);
 }
 
@@ -519,7 +519,7 @@ static void test_lost_from_start(void)
 	ok(m.r.lost == 1u << SOURCE_REDFISH && sources_status(m.s, SOURCE_REDFISH, &st) && st.is_lost,
 	   "a configured source that cannot be opened is lost");
 	is_str(logged, "redfish: is lost: /sys/redfish: No such device; the model's estimate is used meanwhile, "
-		   "and ceems check says more\n", "  which is said");
+		   "and ceems check says more\n", "  the log says so");
 	tick(&m);
 	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "  the model counts");
 	finish(&m);
@@ -529,15 +529,15 @@ static void test_lost_from_start(void)
 	shows(SOURCE_REDFISH, DOMAIN_N, 0, 100);
 	fake[SOURCE_REDFISH].read_rc = -EIO;
 	memset(&m, 0, sizeof(m));
-	is_int(sources_open("auto", all, ARRAY_SIZE(all), &configured, &m.s, &m.err), 0, "one that is not read");
+	is_int(sources_open("auto", all, ARRAY_SIZE(all), &configured, &m.s, &m.err), 0, "one that cannot be read");
 	for (t = 0; t < 20; t++)
 		tick(&m);
 	is_u64(m.r.lost, 1u << SOURCE_REDFISH, "  is lost");
 	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "  the model counts");
-	ok(strstr(logged, "redfish: is lost: Input/output error; ") != NULL, "  which is said: %s", logged);
+	ok(strstr(logged, "redfish: is lost: Input/output error; ") != NULL, "  the log says so: %s", logged);
 	fake[SOURCE_REDFISH].read_rc = 0;
 	tick(&m);
-	is_u64(m.r.lost, 0, "  until it is read");
+	is_u64(m.r.lost, 0, "  until it can be read");
 	is_from(&m, DOMAIN_OTHER, SOURCE_REDFISH, 0, "  and has the node");
 	finish(&m);
 

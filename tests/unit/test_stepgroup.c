@@ -438,7 +438,7 @@ static void test_controllers(void)
 	(void)snprintf(on, sizeof(on), "+%s", controller);
 	ok(put(in_top("cgroup.subtree_control"), on), "somebody turns %s on", controller);
 	stepgroup_destroy(g);
-	is_int(threads_in(task, path), 1, "the task stays, it cannot go up");
+	is_int(threads_in(task, path), 1, "the task stays, as it cannot move up");
 	on[0] = '-';
 	ok(put(in_top("cgroup.subtree_control"), on), "off again");
 	task_end(task);
@@ -555,13 +555,13 @@ static void test_nested(void)
 	char path[PATH_MAX];
 
 	ok(mkdir(in_top("step_ceems_1"), 0755) == 0 && mkdir(in_top("step_0"), 0755) == 0,
-	   "steps around us");
+	   "cgroups of an outer job's steps");
 	task = task_start(in_top("step_ceems_1"), work_wait);
-	is_int(make_and_remove(task), 0, "in one of ours: one more");
+	is_int(make_and_remove(task), 0, "in a cgroup that ceems made: another is made");
 	task_end(task);
 	task = task_start(in_top("step_0"), work_wait);
 	is_int(stepgroup_create(&task, 1, &g, path, sizeof(path), NULL), -EEXIST,
-	       "in one of Slurm's: none");
+	       "in a v2 step of Slurm's own: none is made");
 	task_end(task);
 	ok(remove_soon(in_top("step_ceems_1")) && remove_soon(in_top("step_0")), "gone");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorder's store: jobs, records, sinks' cursors, limits of size, damaged files, kills, threads and a full disk. */
+/* The recorder's store: jobs, records, sinks' cursors, size limits, damaged files, kills, threads and a full disk. */
 #define _GNU_SOURCE /* unshare */
 #include "src/libstore/store.h"
 
@@ -342,24 +342,24 @@ static void test_oldest_end(void)
 	store_set_sinks(s, "a,b", &err);
 	begin(s);
 	is_int(store_oldest_end(s, &oldest, &err), 0, "the oldest end");
-	is_u64(oldest, 0, "of none");
+	is_u64(oldest, 0, "is 0 without jobs");
 	store_job_put(s, &(struct store_job){ .key = "c/1", .state = STORE_JOB_ENDED, .next_try = 1, .ended = 500 }, &err);
 	store_job_put(s, &(struct store_job){ .key = "c/2", .state = STORE_JOB_FINAL, .next_try = 1, .ended = 100 }, &err);
 	is_int(store_oldest_end(s, &oldest, &err), 0, "of a job");
-	is_u64(oldest, 500, "that has no record yet");
+	is_u64(oldest, 500, "is of the job that has no record yet");
 	store_record_append(s, STORE_RECORD, "c/2", "{}", 2, 400, &seq, &err);
 	is_int(store_oldest_end(s, &oldest, &err), 0, "of a record");
-	is_u64(oldest, 400, "that a sink lacks");
+	is_u64(oldest, 400, "is of the record that no sink has");
 	commit(s);
 	store_sink_settle(s, "a", seq, NULL, 0, &err);
 	begin(s);
 	store_oldest_end(s, &oldest, &err);
-	is_u64(oldest, 400, "or the other");
+	is_u64(oldest, 400, "and while one of them lacks it");
 	commit(s);
 	store_sink_settle(s, "b", seq, NULL, 0, &err);
 	begin(s);
 	store_oldest_end(s, &oldest, &err);
-	is_u64(oldest, 500, "when both have it, the job again");
+	is_u64(oldest, 500, "when both have it, of the job again");
 	commit(s);
 	end(s);
 }
@@ -475,7 +475,7 @@ static void test_settle(void)
 	is_u64(cursor("b"), 0, "is this sink's only");
 	is_str(refused("a"), "c/1={}:too odd;", "the refusal");
 	is_str(refused("b"), "", "too");
-	is_int(store_sink_settle(s, "a", seq[0], NULL, 0, &err), 0, "an earlier one");
+	is_int(store_sink_settle(s, "a", seq[0], NULL, 0, &err), 0, "settling an earlier record");
 	is_u64(cursor("a"), seq[2], "never moves it back");
 	v = view();
 	is_int(store_view_sink(v, "a", STORE_MASK(STORE_RECORD), &st, &err), 0, "what waits");
@@ -492,12 +492,12 @@ static void test_settle(void)
 	is_int(store_sink_settle(s, "b", seq[4], NULL, 0, &err), 0, "the other has all");
 	is_int(store_reclaim(s, 0, &err), 2, "what both have goes");
 	is_str(list(NULL), "c/1={};c/3={};c/4={};", "but for what is refused");
-	is_int(store_set_sinks(s, "b", &err), 0, "one that is no longer configured");
+	is_int(store_set_sinks(s, "b", &err), 0, "a sink that is no longer configured");
 	is_int(store_reclaim(s, 0, &err), 2, "holds nothing back");
 	is_u64(cursor("a"), seq[2], "and keeps its cursor");
 	is_int(store_set_sinks(s, "b,c", &err), 0, "a new one");
 	put(s, "c/9", "{}");
-	is_int(store_sink_settle(s, "b", seq[4] + 1, NULL, 0, &err), 0, "(b has all)");
+	is_int(store_sink_settle(s, "b", seq[4] + 1, NULL, 0, &err), 0, "sink b has all");
 	is_int(store_reclaim(s, 0, &err), 0, "holds back what it lacks");
 	end(s);
 }

@@ -135,9 +135,9 @@ static void test_sums(void)
 	is_u64(s.day[0].energy_uj, 1000 * J, "of the first day");
 	is_u64(s.day[29].energy_uj, 2000 * J, "of the last one");
 	is_u64(s.sum.quality[QUALITY_MEASURED].jobs, 1, "measured");
-	is_u64(s.sum.quality[QUALITY_UNTOLD].uj, 2000 * J, "nobody said how");
-	is_u64(s.sum.quality[QUALITY_UNKNOWN].jobs, 1, "not known");
-	ok(s.sum.waste[WASTE_FAILED].uj == 2e9 && s.sum.waste[WASTE_FAILED].jobs == 1, "what failed is lost");
+	is_u64(s.sum.quality[QUALITY_UNTOLD].uj, 2000 * J, "how it was measured is not known");
+	is_u64(s.sum.quality[QUALITY_UNKNOWN].jobs, 1, "the energy of one job is not known");
+	ok(s.sum.waste[WASTE_FAILED].uj == 2e9 && s.sum.waste[WASTE_FAILED].jobs == 1, "failed jobs' energy is wasted");
 	ok(s.sum.waste[WASTE_CPU].uj == 3e8, "and idle power of 3 CPUs of 4");
 	ok(s.sum.waste[WASTE_MEMORY].n == 1, "of memory it is known where nothing else was: the job that failed");
 	ok(jobs_sum_wasted(&s.sum, &uj, &ng) && uj == 2.3e9 && ng == 1.5e9, "together");
@@ -147,10 +147,10 @@ static void test_sums(void)
 	is_str(summary_lead(&s, buf),
 	       "3 jobs used 833 mWh of electricity, 100 % more than in October 2025. That caused 5.00 g of CO2e.", "in words");
 	is_str(summary_waste_lead(&s, buf),
-	       "77 % of the energy (639 mWh) was wasted. The largest cause: jobs that failed (556 mWh).", "what was lost");
+	       "77 % of the energy (639 mWh) was wasted. The largest cause: jobs that failed (556 mWh).", "waste in words");
 	s.now = s.period.to - 1;
 	is_str(summary_change(&s, &s.sum, &s.sum_before, buf), "n/a", "no change against a whole month while it goes on");
-	is_str(summary_title(&s, buf), "November 2025, so far", "which is said");
+	is_str(summary_title(&s, buf), "November 2025, so far", "the title says that it goes on");
 	summary_fini(&s);
 }
 
@@ -197,7 +197,7 @@ static void test_places(void)
 	is_place(&users, "eve", 2, 0, "Place 2 of 3 users by energy. Place 1 is the largest.");
 	is_place(&users, "nil", 0, 0, "Place among all users: n/a (the energy is not known).");
 	is_place(&users, "joe", 0, 0, "Place among all users: n/a (the energy is not known).");
-	is_str(summary_place_words(&s, buf), "", "nobody asked");
+	is_str(summary_place_words(&s, buf), "", "no place was asked for");
 	s.place = &hidden;
 	is_str(summary_place_words(&s, buf), "Place among all users: n/a (PrivateData).", "it is hidden");
 	jobs_groups_free(&users);

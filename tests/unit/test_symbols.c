@@ -137,9 +137,9 @@ static void test_build_id(void)
 	(void)snprintf(id, sizeof(id), "%s", symbols_build_id(s));
 	symbols_close(s);
 	ok(strlen(id) == 40, "a build id, %s", id);
-	is_int(symbols_open("", scratch_path(dir, "pie"), id, &other, &err), 0, "as expected");
+	is_int(symbols_open("", scratch_path(dir, "pie"), id, &other, &err), 0, "the expected build id");
 	symbols_close(other);
-	is_int(symbols_open("", scratch_path(dir, "pie"), "00112233", &other, &err), -ESTALE, "not as expected");
+	is_int(symbols_open("", scratch_path(dir, "pie"), "00112233", &other, &err), -ESTALE, "another build id");
 	/* a root of a container, with a stripped program and a debug file by its id */
 	(void)snprintf(command, sizeof(command),
 		       "mkdir -p root/bin root/usr/lib/debug/.build-id/%.2s && objcopy -S pie root/bin/pie && "

@@ -338,8 +338,8 @@ static void test_end(void)
 	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "the end");
 	if (!text)
 		return;
-	ok(strstr(text, "ceems_sampler_running{hostname=\"n1\"} 0\n") != NULL, "says so");
-	ok(strstr(text, "ceems_ledger_last_tick_timestamp_seconds{") != NULL, "and since when");
+	ok(strstr(text, "ceems_sampler_running{hostname=\"n1\"} 0\n") != NULL, "the sampler does not run");
+	ok(strstr(text, "ceems_ledger_last_tick_timestamp_seconds{") != NULL, "the time of its last tick");
 	ok(!strstr(text, "joules_total") && !strstr(text, "ceems_compute_unit") && !strstr(text, "_watts"),
 	   "no job and no sensor is in it");
 }

@@ -20,7 +20,7 @@ static const struct {
 	  { 0 } },
 	{ "processors that do not say", { NULL, NULL, NULL, NULL, NONE, NONE, NONE, NONE }, 4,
 	  { 4 }, { 0 } },
-	{ "nor does -1", { "-1\n", "-1\n", "x", "", NONE, NONE, NONE, NONE }, 4, { 4 }, { 0 } },
+	{ "-1 is no package", { "-1\n", "-1\n", "x", "", NONE, NONE, NONE, NONE }, 4, { 4 }, { 0 } },
 	{ "one socket", { "0\n", "0\n", NONE, NONE, NONE, NONE, NONE, NONE }, 2, { 2 }, { 0 } },
 	{ "two sockets in blocks", { "0\n", "0\n", "1\n", "1\n", NONE, NONE, NONE, NONE }, 4,
 	  { 2, 2 }, { 0, 0, 1, 1 } },

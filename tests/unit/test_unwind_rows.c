@@ -165,7 +165,7 @@ static void test_own(void)
 	s.size = 600;
 	s.is_short = true;
 	is_int(unwind_walk(&s, ip, ARRAY_SIZE(ip), &n, &end), 0, "of a part of its stack");
-	is_int(end, UNWIND_CUT, "  it says so");
+	is_int(end, UNWIND_CUT, "  the walk reports that it was cut");
 }
 
 /* --- a library for arm64 ---------------------------------------------------------------------- */

@@ -215,7 +215,7 @@ static void test_with_counters(void)
 	run(&m, 2, 3, 100 * MS, 2, 0, 0.003);
 	run(&m, -1, 3, 100 * MS, 1, 0, 0);
 	end(&m);
-	ok(m.tick.by_counters, "said to be by counters");
+	ok(m.tick.by_counters, "the tick is by counters");
 	ok(is_ratio(m.line[0].cpu_weight[0], m.line[1].cpu_weight[0], 3.008), "faster cycles");
 	ok(is_ratio(m.line[1].cpu_weight[1], m.line[2].cpu_weight[1], 3 / 2.024), "more instructions");
 	ok(is_ratio(m.tick.cpu_weight[0], m.line[0].cpu_weight[0] + m.line[1].cpu_weight[0], 1),
@@ -260,11 +260,11 @@ static void test_some_counters(void)
 	run(&m, 2, 3, 100 * MS, 2, 0, 0);
 	end(&m);
 	ok(m.line[0].by_counters && m.line[1].by_counters && !m.line[2].by_counters,
-	   "who was counted, and who was not");
+	   "lines 0 and 1 were counted, line 2 not");
 	ok(is_ratio(m.line[2].cpu_weight[0], m.line[0].cpu_weight[0], 7.0 / 3 / 3),
 	   "a step without counters did per second what the others did");
 	ok(is_ratio(m.line[2].cpu_weight[1], m.tick.cpu_weight[1], 1),
-	   "where no other was, what everything did");
+	   "where no other step was, what the whole socket did");
 	begin(&m);
 	run(&m, 1, 1, 100 * MS, 2, 0, 0);
 	run(&m, 2, 1, 200 * MS, 2, 0, 0);
@@ -282,7 +282,7 @@ static void test_some_counters(void)
 	run(&m, 2, 1, 200 * MS, 2, 0, 0);
 	end(&m);
 	ok(!m.tick.by_counters && m.line[2].cpu_weight[0] == 200 * MS,
-	   "nobody was counted: CPU time");
+	   "no line was counted: CPU time");
 	machine_remove(&m);
 }
 
