@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-external - what the site's own meter wrote into its file (external_text.h), for slurmd: reads it
- * whenever it is asked and tells what helper.h promises. A program of its own, because the file
- * may be on a server that is away.
+ * ceems-external - reads the file that the site's own meter writes (external_text.h) and answers slurmd
+ * with the protocol of helper.h. It is a separate program because the file may be on a network file
+ * system whose server does not answer.
  *
- * A value is told at each question, with the meter's own time, by which slurmd knows one that it
- * has booked before. What a file did not tell comes with the next one, if it is energy; of power that
- * was not seen nothing is guessed.
+ * Each answer repeats the values with the meter's own time, by which slurmd recognises a value that it
+ * has booked before. If updates were missed, the next energy value contains their energy; power during
+ * the gap is not estimated.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-gpu - asks a vendor's GPU library for slurmd: `ceems-gpu nvml LIBRARY` tells, at each question,
- * what helper.h promises. A call that hangs ends the program after a while, and slurmd starts it anew.
+ * ceems-gpu - reads GPUs through a vendor's library: `ceems-gpu nvml LIBRARY` answers slurmd with the
+ * protocol of helper.h. If a call of the library hangs, slurmd kills this program and starts it again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -329,9 +329,9 @@ static void gpus_reconnect_if_due(struct gpus *g)
 		return;
 	for (i = 0; i < g->n; i++)
 		if (g->sample[i].rc < 0)
-			gpus_read_usage(g, i); /* the errors that the library has still */
+			gpus_read_usage(g, i); /* errors that the library still holds */
 	gpus_disconnect(g);
-	(void)gpus_connect(g, &err); /* each device tells why it cannot be read */
+	(void)gpus_connect(g, &err); /* the error of each device says why it cannot be read */
 	if (g->retry_wait_ns < RETRY_LAST_NS)
 		g->retry_wait_ns *= 2;
 	g->retry_at_ns = clock_mono_ns() + g->retry_wait_ns;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-hwmon - energy and power sensors of hwmon chips whose meaning is known (hwmon_chip.c), for
- * slurmd: tells, at each question, what helper.h promises. Files are opened once; at each question
- * one pread() of each, all at one instant, so that what one sensor has above others can be told.
- * A file behind which there is a BMC (ibmaem, ACPI meters by way of IPMI) takes a tenth of a second,
- * or with a BMC that is away half a minute in which its reader cannot even be killed: it has a
- * thread of its own here, and a question is answered with what that thread read last.
+ * ceems-hwmon - reads the energy and power sensors of hwmon chips whose meaning is known
+ * (hwmon_chip.c) and answers slurmd with the protocol of helper.h. Files are opened once. Each
+ * question reads all of them at one time, so that sensors can be subtracted from each other. A file
+ * that the driver reads from a BMC (ibmaem, ACPI meters over IPMI) takes 0.1 s, or, if the BMC does
+ * not answer, half a minute in which the reader cannot be killed. Such a file has its own thread
+ * here, and the answer is the value that the thread read last.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,8 +160,9 @@ static void hwmon_drop(struct meters *s, size_t i)
 }
 
 /*
- * What only the whole set tells. A socket without rails inside is CPU as it stands. And where
- * meters are rails of sockets, a nameless one beside them is some rail too, not the machine.
+ * Decides what depends on the other sensors. A socket sensor without CPU rails of the same socket is
+ * domain CPU. If named power_meter chips measure rails, a power_meter without a name measures a rail
+ * too, not the whole node.
  */
 static void hwmon_settle(struct meters *s)
 {
@@ -386,7 +387,7 @@ static void hwmon_tell_about(const struct meters *s)
 	helper_say("about %s", buf);
 }
 
-/* False: there is nothing, and it has been told. */
+/* False: no sensor can be read; slurmd was sent the reason. */
 static bool hwmon_open(struct meters *all, uint64_t interval_ms)
 {
 	_cleanup_free_ struct hwmon_sensor *found = NULL;

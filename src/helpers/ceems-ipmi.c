@@ -44,7 +44,7 @@ struct bmc {
 	ipmi_sensor_read_ctx_t reader;
 	uint8_t record[IPMI_SDR_MAX_RECORD_LENGTH];
 	unsigned int record_len;
-	/* DCMI's time stamp, by which an old reading is told from a new one */
+	/* time stamp of the last DCMI reading, which shows whether the next reading is a new one */
 	uint64_t stamp;
 	bool stamp_moves;
 };
@@ -56,9 +56,9 @@ enum outcome {
 	OUTCOME_NEVER,
 };
 
-/* Write a line to slurmd and return its outcome. */
-#define told_error(...) (helper_say("error - " __VA_ARGS__), OUTCOME_ERROR)
-#define told_never(...) (helper_say("never " __VA_ARGS__), OUTCOME_NEVER)
+/* Send slurmd a line and evaluate to the outcome for the caller. */
+#define error_outcome(...) (helper_say("error - " __VA_ARGS__), OUTCOME_ERROR)
+#define never_outcome(...) (helper_say("never " __VA_ARGS__), OUTCOME_NEVER)
 
 /* --- DCMI --------------------------------------------------------------------------------- */
 
@@ -69,8 +69,8 @@ static enum outcome outcome_of_error(const struct bmc *b, const char *what)
 		     code == IPMI_ERR_COMMAND_INVALID_FOR_SELECTED_INTERFACE;
 
 	if (never)
-		return told_never("%s: %s", what, ipmi_ctx_errormsg(b->ipmi));
-	return told_error("%s: %s", what, ipmi_ctx_errormsg(b->ipmi));
+		return never_outcome("%s: %s", what, ipmi_ctx_errormsg(b->ipmi));
+	return error_outcome("%s: %s", what, ipmi_ctx_errormsg(b->ipmi));
 }
 
 /*
@@ -93,13 +93,13 @@ static enum outcome outcome_of_answer(struct bmc *b, fiid_obj_t rs, uint64_t *re
 	if (FIID_OBJ_GET(rs, "current_power", &watts) < 0 ||
 	    FIID_OBJ_GET(rs, "time_stamp", &stamp) < 0 ||
 	    FIID_OBJ_GET(rs, "power_reading_state.power_measurement", &active) < 0)
-		return told_error("DCMI power reading: incomplete answer");
+		return error_outcome("DCMI power reading: incomplete answer");
 	if (active != IPMI_DCMI_POWER_READING_STATE_POWER_MEASUREMENT_ACTIVE)
-		return told_error("DCMI power reading: measurement is not active");
+		return error_outcome("DCMI power reading: measurement is not active");
 	if (!watts)
-		return told_error("DCMI power reading: 0 W");
+		return error_outcome("DCMI power reading: 0 W");
 	if (is_seen_before(b, stamp))
-		return told_error("DCMI power reading: the time stamp has not changed");
+		return error_outcome("DCMI power reading: the time stamp has not changed");
 	*ret_mw = watts * 1000;
 	return OUTCOME_VALUE;
 }
@@ -110,7 +110,7 @@ static enum outcome ask_dcmi(struct bmc *b, uint64_t *ret_mw)
 	enum outcome o;
 
 	if (!rs)
-		return told_error("out of memory");
+		return error_outcome("out of memory");
 	if (ipmi_cmd_dcmi_get_power_reading(b->ipmi,
 					    IPMI_DCMI_POWER_READING_MODE_SYSTEM_POWER_STATISTICS,
 					    /* mode_attributes= */ 0, rs) < 0)
@@ -163,12 +163,12 @@ static enum outcome load_sdr(struct bmc *b)
 	char path[32];
 
 	if (fd < 0)
-		return told_error("memfd_create: %s", strerror(errno));
+		return error_outcome("memfd_create: %s", strerror(errno));
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (ipmi_sdr_cache_create(b->sdr, b->ipmi, path, IPMI_SDR_CACHE_CREATE_FLAGS_OVERWRITE,
 				  NULL, NULL) < 0 ||
 	    ipmi_sdr_cache_open(b->sdr, NULL, path) < 0)
-		return told_error("SDR: %s", ipmi_sdr_ctx_errormsg(b->sdr));
+		return error_outcome("SDR: %s", ipmi_sdr_ctx_errormsg(b->sdr));
 	return OUTCOME_VALUE;
 }
 
@@ -179,16 +179,16 @@ static enum outcome find_sensor(struct bmc *b, const char *name)
 	uint16_t i;
 
 	if (ipmi_sdr_cache_record_count(b->sdr, &count) < 0 || ipmi_sdr_cache_first(b->sdr) < 0)
-		return told_error("SDR: %s", ipmi_sdr_ctx_errormsg(b->sdr));
+		return error_outcome("SDR: %s", ipmi_sdr_ctx_errormsg(b->sdr));
 	for (i = 0; i < count && !found; i++) {
 		found = keep_if_named(b->sdr, b, name);
 		if (!found && ipmi_sdr_cache_next(b->sdr) != 1)
 			break;
 	}
 	if (!found)
-		return told_never("no sensor '%s' in the SDR (%u records)", name, count);
+		return never_outcome("no sensor '%s' in the SDR (%u records)", name, count);
 	if (!is_in_watts(b))
-		return told_never("the sensor '%s' is not in watts", name);
+		return never_outcome("the sensor '%s' is not in watts", name);
 	return OUTCOME_VALUE;
 }
 
@@ -201,12 +201,12 @@ static enum outcome ask_sensor(struct bmc *b, const char *name, uint64_t *ret_mw
 	if (ipmi_sensor_read(b->reader, b->record, b->record_len,
 			     /* shared_sensor_number_offset= */ 0, NULL, &watts, &events) <= 0 ||
 	    !watts)
-		return told_error("sensor '%s': %s", name,
-			      ipmi_sensor_read_ctx_errormsg(b->reader));
+		return error_outcome("sensor '%s': %s", name,
+				     ipmi_sensor_read_ctx_errormsg(b->reader));
 	w = *watts;
 	free(watts);
 	if (!(w > 0 && w < 1e6)) /* also what is no number */
-		return told_error("sensor '%s': %g W", name, w);
+		return error_outcome("sensor '%s': %g W", name, w);
 	*ret_mw = (uint64_t)llround(w * 1000);
 	return OUTCOME_VALUE;
 }
@@ -221,16 +221,16 @@ static enum outcome bmc_open(struct bmc *b, const struct options *o)
 	b->ipmi = ipmi_ctx_create();
 	b->sdr = ipmi_sdr_ctx_create();
 	if (!b->ipmi || !b->sdr)
-		return told_error("out of memory");
+		return error_outcome("out of memory");
 	/* the device alone: no probing of ports and memory for other interfaces */
 	if (ipmi_ctx_open_inband(b->ipmi, IPMI_DEVICE_OPENIPMI, /* disable_auto_probe= */ 1, 0, 0,
 				 o->device, 0, IPMI_FLAGS_DEFAULT) < 0)
-		return told_error("%s: %s", o->device, ipmi_ctx_errormsg(b->ipmi));
+		return error_outcome("%s: %s", o->device, ipmi_ctx_errormsg(b->ipmi));
 	if (!strcmp(o->sensor, "dcmi"))
 		return OUTCOME_VALUE;
 	b->reader = ipmi_sensor_read_ctx_create(b->ipmi);
 	if (!b->reader)
-		return told_error("out of memory");
+		return error_outcome("out of memory");
 	begin_ns = helper_begin(SDR_MAX_S);
 	rc = load_sdr(b);
 	(void)helper_end(begin_ns);

@@ -20,13 +20,13 @@
 #define SEND_MS 15000L
 /* Within this time a part is sent again that the server may have refused only for a while. */
 #define UNSURE_NS (600 * NSEC_PER_SEC)
-/* What was lost is told at most this often. */
+/* Lost parts are reported at most this often. */
 #define TELL_NS (600 * NSEC_PER_SEC)
 
 struct push {
 	struct push_queue *queue;
 	struct pyroscope *server;
-	uint64_t refused;  /* parts since the last time it was told */
+	uint64_t refused;  /* parts since the last report */
 	struct errmsg why; /* of the last one */
 	uint64_t tell_ns;  /* monotonic clock: not before this time */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-redfish - what the whole node draws, as its BMC shows it over the network, for slurmd: asks the
- * BMC every now and then and tells what helper.h promises. A program of its own, because a BMC takes
- * some hundred milliseconds for an answer, or for ever, and so that slurmd maps no libcurl.
+ * ceems-redfish - reads the node's power or energy from its BMC over the network at an interval and
+ * reports it to slurmd with the protocol of helper.h. It is a separate program because a BMC takes some
+ * hundred milliseconds to answer, or never answers, and because slurmd shall not map libcurl.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -122,7 +122,7 @@ static uint64_t next_pause(int rc, uint64_t before)
 static void redfish_run(struct session *s, uint64_t interval_ms)
 {
 	const uint64_t unit_ms = interval_ms < PAUSE_MS ? interval_ms : PAUSE_MS;
-	struct redfish_sample told = { .kind = REDFISH_KINDS };
+	struct redfish_sample declared = { .kind = REDFISH_KINDS };
 	uint64_t pause = 0;
 
 	do {
@@ -135,9 +135,9 @@ static void redfish_run(struct session *s, uint64_t interval_ms)
 		if (s->walk)
 			redfish_walk_tell(s->walk, redfish_note);
 		if (rc == 0) {
-			if (got.kind != told.kind || got.window_ns != told.window_ns)
+			if (got.kind != declared.kind || got.window_ns != declared.window_ns)
 				redfish_declare(s->walk, &got, s->conf.url, interval_ms);
-			told = got;
+			declared = got;
 			helper_say("reading %" PRIu64 " redfish:%s %" PRIu64, got.t_ns,
 				   redfish_kind_name(got.kind), got.value);
 		} else {

@@ -60,7 +60,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 	return n * size;
 }
 
-/* Until it is done or we are told to stop. */
+/* Runs until the transfer is done or stop_fd is readable. */
 static int client_run(struct redfish_client *c, CURLcode *ret)
 {
 	struct curl_waitfd stop = { .fd = c->stop_fd, .events = CURL_WAIT_POLLIN };

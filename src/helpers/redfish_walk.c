@@ -455,7 +455,7 @@ static void tell_chassis(const struct redfish_walk *w, const struct chassis *c, 
 	if (!kinds_of(c))
 		line_add(&l, ": shows no power");
 	else if (is_shared(c))
-		line_add(&l, ": not counted, it is of several systems; Chassis=%s would", id_of(c->path).text);
+		line_add(&l, ": not counted, it belongs to several systems; Chassis=%s counts it", id_of(c->path).text);
 	else if (around)
 		line_add(&l, ": not counted, it is within chassis %s", id_of(around->path).text);
 	else
@@ -477,7 +477,7 @@ static void tell_control(const struct redfish_walk *w, const struct control *k, 
 		line_add(&l, ": shows no power");
 	line_add(&l, is_used ? ": counted" : ": not counted");
 	if (c->is_used && redfish_kind_resource(w->kind) == REDFISH_POWER && !is_used)
-		line_add(&l, ", part of another by Redfish's custom; PowerControl=%u would", k->index);
+		line_add(&l, ", usually part of the first entry; PowerControl=%u counts it", k->index);
 	tell(l.text);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * redfish_walk.h - from the root of a BMC's service to the resources that show the node's power,
- * once; then those resources again and again.
+ * redfish_walk.h - finds, once, the resources of a BMC's Redfish service that show the node's power;
+ * then reads only these resources.
  *
- * Which are added up, so that no watt counts twice and none of another node:
+ * It adds up the following, so that no power counts twice and none of another node counts:
  * - the ComputerSystem is the one that System names, or the only one, or the one with the node's UUID;
  * - its chassis are those that Chassis names, or those that the system links to, or, without a system, all;
  * - a chassis that links to several systems is not this node's alone and is left out, unless it is named;
- * - a chassis within (Links.ContainedBy) another of them that shows power is in that one's and is left out;
- * - of a chassis' PowerControl those entries that PowerControl names, or the first, which is the whole.
- * All that is left is added up by one property, the first in enum redfish_kind that all of it shows.
+ * - a chassis within (Links.ContainedBy) another of them that shows power is left out: the outer one includes it;
+ * - of a chassis' PowerControl those entries that PowerControl names, or the first, which is the total.
+ * All of these are read by the same property: the first in enum redfish_kind that every one of them shows.
  */
 #ifndef CEEMS_REDFISH_WALK_H
 #define CEEMS_REDFISH_WALK_H
@@ -40,8 +40,8 @@ int redfish_walk_create(const struct redfish_conf *conf, const char *uuid, int s
 int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err);
 
 /*
- * Calls TELL with a line for each chassis and each entry of PowerControl found since the last call,
- * which says whether it is counted.
+ * Calls TELL with a line for each chassis and each entry of PowerControl found since the last call. The
+ * line says whether the power of that chassis or entry is counted.
  */
 void redfish_walk_tell(struct redfish_walk *w, void (*tell)(const char *line));
 /*

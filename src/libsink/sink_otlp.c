@@ -275,7 +275,7 @@ static void otlp_check_answer(const struct sink *k, const struct otlp_answer *an
 		tell(ctx, SINK_GOOD, NULL, text.text);
 		break;
 	case OTLP_LATER:
-		tell(ctx, SINK_WARN, "see to the collector; records wait in the store", why);
+		tell(ctx, SINK_WARN, "check the collector's log; records wait in the store", why);
 		break;
 	case OTLP_BAD:
 	case OTLP_DENIED:
