@@ -16,8 +16,8 @@ conf_private() {
 	(umask 077 && cat >"$2") && chown "$1": "$2"
 }
 
-# conf_merge FILE LINES: the last word on a key is LINES'. Slurm would take the last line too, but
-# complains about the first; lines that may be many are only added.
+# conf_merge FILE LINES: adds LINES and removes FILE's lines with the same keys. Slurm takes the last of
+# several lines too, but complains. Keys that may be repeated (NodeName, ...) are only added.
 conf_merge() {
 	local file=$1 lines=$2
 
@@ -61,7 +61,7 @@ conf_write_all() {
 	for ((n = 1; n <= NODES; n++)); do
 		mkdir "$DIR/slurmd/n$n" "$DIR/textfile/n$n"
 	done
-	# ceems-recorder's, which is slurm's and has the host's name for %n
+	# TextfileDir of ceems-recorder, which runs as slurm and replaces %n by the host's name
 	install -d -o slurm "$DIR/textfile/ceems" "$DIR/textfile/ceems2"
 	conf_write_sys
 	conf_link_plugins
@@ -106,7 +106,7 @@ conf_link_plugin() {
 		elif [ "$PLUGINS" = built ]; then
 			say "notice: $file is not built in $BUILDDIR; Slurm runs without it"
 		else
-			die "--plugins: $BUILDDIR/$part/.libs/$file is not built"
+			die "--plugins $part: $BUILDDIR/$part/.libs/$file is not built; run make there"
 		fi
 		;;
 	esac
@@ -121,13 +121,13 @@ conf_link_plugins() {
 		for part in ${PLUGINS//,/ }; do
 			case $part in
 			acct_gather | spank | jobcomp) ;;
-			*) die "--plugins $part: acct_gather, spank, jobcomp or none" ;;
+			*) die "--plugins $part: must be acct_gather, spank, jobcomp or none" ;;
 			esac
 		done
 		;;
 	esac
 	conf_link_plugin acct_gather acct_gather_energy_ceems.so
-	# beside it, where the plugin looks for it; of an installed one a link, since an upgrade replaces it
+	# the plugin loads ceems_node.so from its own folder; an installed one is linked, since an upgrade replaces it
 	local node=$BUILDDIR/src/libnode/.libs/ceems_node.so
 	if [ "$have_acct_gather" = yes ] && [ -L "$node" ]; then
 		ln -s "$(readlink "$node")" "$DIR/plugins/"
@@ -137,7 +137,8 @@ conf_link_plugins() {
 	conf_link_plugin spank spank_ceems.so
 	conf_link_plugin jobcomp jobcomp_ceems.so
 	if [ "$have_jobcomp" = yes ]; then
-		[ -x "$BUILDDIR/recorder/ceems-recorder" ] || die "recorder/ceems-recorder is not built"
+		[ -x "$BUILDDIR/recorder/ceems-recorder" ] ||
+			die "$BUILDDIR/recorder/ceems-recorder is not built, which jobcomp needs; run make there"
 		WITH_RECORDER=yes
 	fi
 }
@@ -146,7 +147,8 @@ conf_link_plugins() {
 
 sinkdb_port=3307
 
-# conf_mariadbd FOLDER NAME NETWORKING: what is committed survives kill -9, as its files are in memory.
+# conf_mariadbd FOLDER NAME NETWORKING: prints my.cnf. Committed data survives kill -9, but not the cluster's stop:
+# FOLDER is a tmpfs.
 conf_mariadbd() {
 	local init=init.sql
 
@@ -155,7 +157,7 @@ conf_mariadbd() {
 		[mariadbd]
 		user = mysql
 		datadir = $DIR/$1
-		# not /tmp: a server that starts deletes all temporary tables that it finds in there
+		# not /tmp: at its start a server deletes all temporary tables there, also another server's
 		tmpdir = $DIR/$1
 		socket = /run/mysqld/$2.sock
 		pid-file = /run/mysqld/$2.pid
@@ -166,7 +168,7 @@ conf_mariadbd() {
 		innodb-buffer-pool-size = 64M
 		innodb-log-file-size = 16M
 		innodb-lock-wait-timeout = 900
-		# MariaDB 11.6 and later: slurmdbd cannot live with it, and says so. The sink's own can
+		# default is ON since MariaDB 11.6, which slurmdbd refuses; the sink works with either
 		$([ "$1" = sinkdb ] || echo loose-innodb-snapshot-isolation = OFF)
 		innodb-flush-log-at-trx-commit = 1
 	EOT
@@ -234,7 +236,7 @@ conf_ceems_cli() {
 	[ -x "$cli" ] && "$cli" "$@"
 }
 
-# The TRES of the metric table; the CLI prints them, with or without the key.
+# The TRES of the metric table, from `ceems tres`, whether or not its line has the key AccountingStorageTRES=.
 conf_tres_line() {
 	local line
 
@@ -257,11 +259,12 @@ conf_write_slurm() {
 	[ "$WITH_GPUS$gpus" != yes0 ] || die "--gpus: there is no /dev/nvidia0 or the like"
 	[ "$have_acct_gather" = no ] || energy=ceems
 	[ "$have_jobcomp" = no ] || jobcomp=ceems
-	# each binds to its own host's address: both have the port of the one network
+	# both slurmctld have the same port in one network namespace, so each binds to its own address only
 	[ "$WITH_BACKUP" = no ] || hosts='SlurmctldHost=ceems(10.99.0.1)
 			SlurmctldHost=ceems2(10.99.0.2)
 			CommunicationParameters=NoCtldInAddrAny'
-	# in v2 that takes controllers, with which slurmstepd could leave only through the true root
+	# on v2 jobacct_gather/cgroup needs controllers; below a cgroup with controllers only the machine's real root
+	# may hold processes
 	[ "$CGROUP_KIND" = v2 ] && [ "$WHOLE_MACHINE" = no ] || jobacct=cgroup
 	{
 		cat <<-EOT
@@ -344,7 +347,7 @@ conf_write_slurm() {
 	if [ "$WHOLE_MACHINE" = systemd ]; then
 		printf 'Constrain%s=yes\n' Cores RAMSpace Devices >>"$DIR/etc/cgroup.conf"
 	elif [ "$CGROUP_KIND" = v2 ]; then
-		# systemd runs outside; only its folder is there
+		# no systemd inside to ask for a scope; system.slice is only a folder
 		echo IgnoreSystemd=yes >>"$DIR/etc/cgroup.conf"
 	fi
 	[ ${#ETC[@]} -eq 0 ] || cp "${ETC[@]}" "$DIR/etc/"
@@ -362,8 +365,8 @@ conf_write_slurm() {
 
 # --- ours --------------------------------------------------------------------------------------
 
-# conf_install FOLDER FILE...: those that are built, as if they were installed: our daemons refuse what others
-# than its owner may write, which is all in the build tree of somebody whose umask is 002.
+# conf_install FOLDER FILE...: copies the FILEs that are built, mode 755, as an installation has them: our daemons
+# refuse files that group or others may write, as in a build tree made with umask 002.
 conf_install() {
 	local file
 
@@ -378,7 +381,7 @@ conf_write_ceems() {
 
 	conf_install sbin "$BUILDDIR/recorder/ceems-recorder"
 	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/helpers/ceems-*}
-	# not installed here; and a test may edit its copy
+	# a copy, because a test may edit it
 	cp "$factors" "$DIR/etc/emission-factors.csv"
 	if [ "$WITH_KAFKA" = yes ]; then
 		sinks+=,kafka

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154,SC2317
-# The daemons by name (slurmd's are slurmd.n1, slurmd.n2, ...): what starts each, when it is up,
-# how it is ended, and which of its log lines matter.
+# The daemons by name (slurmd.n1, slurmd.n2, ... for slurmd): how each is started and ended, when it is up, and
+# which of its log lines explain a failure.
 
 # daemon_name DAEMON NODE: the name used for pid and log files.
 daemon_name() {
 	case $1 in
 	slurmd)
 		if ! [[ ${2:-} =~ ^n[1-8]$ ]] || [ "${2#n}" -gt "$NODES" ]; then
-			die "slurmd: which node? n1 to n$NODES"
+			die "slurmd: the node must be n1 to n$NODES"
 		fi
 		echo "slurmd.$2"
 		;;
@@ -33,7 +33,8 @@ daemon_name() {
 daemon_argv() {
 	local slurm_env=("SLURM_CONF=$DIR/etc/slurm.conf" ${DAEMON_ENV[@]+"${DAEMON_ENV[@]}"})
 
-	# 26.05 does not start with a state that was saved before this was, at the fifth minute
+	# slurmctld first saves assoc_usage after 5 minutes; without that file 26.05 does not start from its other state
+	# files unless -i is given
 	local ctld=(slurmctld -D)
 	[ -e "$DIR/slurmctld/assoc_usage" ] || ctld+=(-i)
 
@@ -73,7 +74,7 @@ daemon_argv() {
 		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state" \
 			"CEEMS_NVML_LIBRARY=$DIR/modules/${gpu_library##*/}")
 		if [ "$CONFIGLESS" = yes ]; then
-			# all that is in its /etc/slurm is what slurmctld does not send
+			# its /etc/slurm has only the files that slurmctld does not send
 			argv+=("${slurm_env[@]:1}" unshare --mount sh -c '
 				mount --bind "$1" /etc/slurm && exec slurmd -D -N "$2" --conf-server 127.0.0.1:6817' sh
 				"$DIR/etc/node" "${1#slurmd.}")
@@ -85,7 +86,7 @@ daemon_argv() {
 	esac
 }
 
-# The pid inside of a daemon that runs; a zombie does not.
+# The pid, inside the namespace, of a daemon that runs. A zombie does not count as running.
 daemon_pid() {
 	space_enter bash -c '
 		read -r pid <"$1" && read -r stat <"/proc/$pid/stat" || exit 1
@@ -102,7 +103,7 @@ daemon_launch() {
 	rm -f "$DIR/run/pid/$1"
 	daemon_argv "$1"
 	if [ "$WHOLE_MACHINE" = systemd ]; then
-		# with cgroup v1 a slurmd's steps keep its unit there
+		# on cgroup v1, running steps keep the unit of a slurmd that ended
 		! systemctl --quiet restart "ceems-$1" 2>/dev/null || return 0
 		systemd-run --quiet --collect --unit="ceems-$1" --property=DefaultDependencies=no \
 			--property=Delegate=yes --property=KillMode=process \
@@ -135,7 +136,7 @@ daemon_is_up() {
 	esac >/dev/null 2>&1
 }
 
-# It has its store.
+# The recorder holds the lock of its store.
 recorder_has() {
 	space_enter sh -c '[ -e "$1" ] && ! flock -n "$1" true' sh "$1"
 }
@@ -168,9 +169,9 @@ daemon_start() {
 	kafka) kafka_prepare ;;
 	esac
 	daemon_launch "$1"
-	# pid file first: without one it would count as ended
+	# wait for the pid file: without one the daemon would count as ended
 	pid_is_noted() { [ -s "$DIR/run/pid/$1" ]; }
-	wait_until 120 pid_is_noted "$1" || die "$1 cannot be launched"
+	wait_until 120 pid_is_noted "$1" || die "$1 wrote no pid file within 120 s ($DIR/log/$1.out)"
 }
 
 daemon_kill() {
@@ -181,12 +182,12 @@ daemon_kill() {
 	case $signal in
 	TERM | KILL | 9 | 15 | INT | QUIT)
 		daemon_is_gone() { ! daemon_pid "$name" >/dev/null; }
-		wait_until 300 daemon_is_gone || die "$name lives on after SIG$signal"
+		wait_until 300 daemon_is_gone || die "$name still runs 300 s after signal $signal"
 		;;
 	esac
 }
 
-# --- all of them, in the order of their needs --------------------------------------------------
+# --- all of them, in the order of their dependencies --------------------------------------------
 
 daemons_start_all() {
 	local n
@@ -196,7 +197,7 @@ daemons_start_all() {
 	chmod 400 "$DIR/munge/key"
 	[ "$WITH_KAFKA" = no ] || daemon_start kafka
 	daemon_start munged
-	# --force: whether the host name resolves is of no interest
+	# --force: do not check that the host name resolves
 	space_enter mariadb-install-db --defaults-file="$DIR/etc/my.cnf" --force --skip-test-db \
 		--skip-log-bin >"$DIR/log/mariadb-install.out" 2>&1 || {
 		failed_daemon=mariadb-install
@@ -250,11 +251,11 @@ daemons_fill_slurmdbd() {
 		slurm_inside sacctmgr -i add user root,user1,user2,user3 account=project
 	} >"$DIR/log/sacctmgr.out" 2>&1 || {
 		failed_daemon=sacctmgr
-		die "slurmdbd does not take the accounts"
+		die "sacctmgr cannot add the cluster, account and users ($DIR/log/sacctmgr.out)"
 	}
 }
 
-# Our tables, as soon as the command that makes them is built.
+# Makes the sink's tables, if the ceems command is built.
 daemons_migrate() {
 	[ -x "$BUILDDIR/src/cmd/ceems" ] || return 0
 	CEEMS_CONF=$DIR/etc/ceems.conf SLURM_CONF=$DIR/etc/slurm.conf space_enter \
@@ -264,8 +265,8 @@ daemons_migrate() {
 	}
 }
 
-# logs_explain [NAME]: of one daemon (the one that failed, if any) the lines with an error and the
-# last ones whatever they say; of all, the errors.
+# logs_explain [NAME]: prints the error lines and the last 8 lines of one daemon's log (NAME, or the daemon that
+# failed); if there is none, the error lines of all logs.
 logs_explain() {
 	local name=${1:-${failed_daemon:-}} f
 
@@ -290,7 +291,7 @@ logs_explain() {
 	done
 }
 
-# Not what every fresh cluster says: no state saved yet, MariaDB's remarks.
+# Leaves out what every new cluster logs: no saved state yet, MariaDB's warnings.
 logs_errors() {
 	{
 		grep -nEi 'fatal|error|panic|denied|exception|segmentation|ceems.*(fail|cannot)' "$1" |

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# A node's GPUs: this machine's own (--gpus), or simulated ones (--fake-gpus): per node a file of
-# them, which a stand-in for NVIDIA's library reads at every call (tests/fake/fake_gpu.h has its form), and a
-# device file each, for gres.conf.
+# A node's GPUs: this machine's own (--gpus), or simulated ones (--fake-gpus). For simulated GPUs, each node has
+# a state file, which tests/fake's NVML library reads at every call (format: tests/fake/fake_gpu.h), and one
+# device file per GPU for gres.conf.
 
 gpu_library=tests/fake/.libs/fake_nvml.so
 
@@ -12,7 +12,7 @@ mig_words() {
 	tr ' ' '\n' <<<"$FAKE_MIG" | sed -n 's/?$/ ?/; s/:/ /gp'
 }
 
-# mig_flags GPU: what the stand-in for the library is to say of it; an A100 of 40 GB has 7 slices and 40192 MB.
+# mig_flags GPU: its flags in the state file; an A100 of 40 GB has 7 slices and 40192 MB.
 mig_flags() {
 	mig_words | awk -v gpu="$1" '
 		$1 != gpu { next }
@@ -21,7 +21,7 @@ mig_flags() {
 		END { print text ? text : "ok" }'
 }
 
-# Minor numbers as NVIDIA's driver gives them. Slurm gets the file of the compute instance alone.
+# Minor numbers as NVIDIA's driver gives them. gres.conf names only the file of the compute instance.
 mig_create() {
 	local dir=$DIR/gpus/$1 gpu gi type proc=$DIR/sysroot/$1/proc/driver/nvidia-caps
 
@@ -40,7 +40,7 @@ gpu_create() {
 	for ((n = 1; n <= NODES; n++)); do
 		mkdir -p "$DIR/gpus/n$n"
 		for ((g = 0; g < FAKE_GPUS; g++)); do
-			# a character device that is harmless, and that nobody misses who may not open it: full
+			# /dev/full: harmless to open, and no program fails if Slurm denies a job access
 			mknod "$DIR/gpus/n$n/nvidia$g" c 1 7
 			echo "$g 1000000 50000 0 0 81920 $(mig_flags "$g")"
 		done >"$DIR/gpus/n$n/state"
@@ -66,7 +66,7 @@ gpu_types() {
 	} | sort | uniq -c | awk '{ print "gpu:" $2 ":" $1 }' | paste -s -d ,
 }
 
-# Whole GPUs first: instances that follow them are not theirs.
+# Whole GPUs first, so that tests see whether the instances that follow are taken for theirs.
 gpu_gres_mig() {
 	local gpu gi type
 
@@ -93,7 +93,7 @@ gpu_gres() {
 	done
 }
 
-# gpu_advance NODE GPU +MJ [FLAGS [BUSY USED]]: its energy counter, what is the matter with it, and its use.
+# gpu_advance NODE GPU +MJ [FLAGS [BUSY USED]]: advances its energy counter, and sets its flags and use.
 gpu_advance() {
 	local node=${1:-} gpu=${2:-} step=${3:-} flags=${4:-} busy=${5:-} used=${6:-} state
 

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # init.sh DIR BUILDDIR CGROUP_KIND CGROUP_NAME SPOOL_DISK: process 1 of the cluster's namespaces. Makes the
-# private view of the machine, says so (DIR/run/ready) and then only reaps orphans. An empty
-# CGROUP_NAME leaves it the machine's own cgroups.
+# private mounts, creates DIR/run/ready and then only reaps orphans. With an empty CGROUP_NAME the cluster
+# uses the machine's own cgroups.
 set -euo pipefail
 DIR=$1 BUILDDIR=$2 CGROUP_KIND=$3 CGROUP_NAME=$4 SPOOL_DISK=$5
 
-# First pass, still with the machine's /proc and cgroups in view: note our id there, go into our
-# sub-cgroups, and make them the roots that everybody inside sees.
+# First pass, still with the machine's /proc and cgroups in view: write our pid of the machine to DIR/run/init,
+# enter our sub-cgroups, and make them the root cgroups inside (unshare --cgroup).
 if [ -z "${6:-}" ]; then
 	read -r stat </proc/self/stat
 	pid=${stat%% *}
@@ -29,9 +29,9 @@ INIT_IS_SYSTEMD=${INIT_IS_SYSTEMD:-no}
 read -r pid _ </proc/self/stat
 [ "$pid" = $$ ] || mount -t proc proc /proc
 
-# A mount namespace can be bound to a file, which Slurm's job_container/tmpfs does with each job's, only where it
-# has a higher id than the one this is done in. Linux 6.18 deals ids out to CPUs in batches, so that of two
-# namespaces the later one may have the lower id. If a CPU has such ids left, it makes ours again.
+# Slurm's job_container/tmpfs bind-mounts each job's mount namespace on a file. The kernel allows this only if that
+# namespace has a higher id than the one in which it is mounted. Linux 6.18 gives ids to CPUs in batches, so a
+# later namespace may have a lower id. If that can happen on a CPU, make our own namespace again on that CPU.
 if [ "$INIT_IS_SYSTEMD" = no ]; then
 	: >"$DIR/run/ns"
 	cpus=$(taskset -cp $$)
@@ -45,7 +45,7 @@ if [ "$INIT_IS_SYSTEMD" = no ]; then
 			exec taskset -c "$cpu" unshare --mount taskset -c "$cpus" \
 				bash "$0" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" "$SPOOL_DISK" "$cpu"
 		else
-			# not even its own next one
+			# fails also in a namespace that this CPU made: report the error
 			cat "$DIR/run/ns.err"
 		fi
 	done
@@ -75,15 +75,15 @@ if [ "$CGROUP_KIND$INIT_IS_SYSTEMD" = v2no ]; then
 	mkdir -p /sys/fs/cgroup/daemons /sys/fs/cgroup/system.slice
 	echo 0 >/sys/fs/cgroup/daemons/cgroup.procs
 fi
-# what systemd does for a slurmd with Delegate=yes. All of them, because Slurm 22.05 overlooks the
-# last one of the list, which must not be the memory controller
+# as systemd does for a slurmd with Delegate=yes. All controllers, because Slurm 22.05 ignores the last one of
+# the list, which must not be memory
 if [ -z "$CGROUP_NAME" ] && [ "$INIT_IS_SYSTEMD" = no ]; then
 	for cg in /sys/fs/cgroup /sys/fs/cgroup/system.slice; do
 		sed 's/[a-z]\+/+&/g' "$cg/cgroup.controllers" >"$cg/cgroup.subtree_control"
 	done
 fi
 
-# our BPF programs are pinned where no other cluster and not the machine sees them
+# a bpffs of our own: other clusters and the machine do not see our pins
 mount -t bpf bpf /sys/fs/bpf || echo "no bpffs here"
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing || :
 
@@ -91,7 +91,7 @@ mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracin
 mkdir -p /run/munge /run/mysqld /run/lock /run/slurm /run/ceems-build
 chown munge: /run/munge
 chown mysql: /run/mysqld
-# the build tree may lie in root's home, where the cluster's users could not load a plugin
+# the build tree may be in root's home, from which the cluster's users cannot load a plugin
 mount --bind "$BUILDDIR" /run/ceems-build
 for d in mariadb sinkdb; do
 	mount -t tmpfs -o mode=755 tmpfs "$DIR/$d"
@@ -116,11 +116,11 @@ mount --bind /run/ceems-etc /etc
 
 echo ceems >/proc/sys/kernel/hostname
 ip link set lo up
-# Slurm looks names up with AI_ADDRCONFIG: 127.0.0.1 alone counts as having no IPv4
+# Slurm calls getaddrinfo() with AI_ADDRCONFIG, which finds no IPv4 address if 127.0.0.1 is the only one
 ip address add 10.99.0.1/32 dev lo
 # where a backup slurmctld listens
 ip address add 10.99.0.2/32 dev lo
-# loopback is exempt from policies, with which trouble.sh drops packets
+# by default IPsec policies do not apply to loopback; trouble.sh drops packets with one
 echo 0 >/proc/sys/net/ipv4/conf/lo/disable_policy || :
 
 # --- hold ------------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034,SC2154
-# A real broker, alone: it is its own controller (KRaft), one replica of everything.
+# A single Apache Kafka broker, which is its own controller (KRaft), with one replica of everything.
 
 kafka_bootstrap=127.0.0.1:9092
 
 kafka_java() {
-	# its look at cgroup v1 fails in a cgroup namespace
+	# -UseContainerSupport: the JVM fails to read cgroup v1 in a cgroup namespace
 	java=(java -XX:-UseContainerSupport -Xms64m -Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData
 		"-Djava.io.tmpdir=$DIR/kafka/tmp" -Dorg.slf4j.simpleLogger.showDateTime=true
 		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS"
@@ -20,7 +20,7 @@ kafka_fetch() {
 
 	command -v java >/dev/null || die "--kafka: java is missing (contrib/deps test)"
 	command -v kcat >/dev/null || die "--kafka: kcat is missing (contrib/deps test)"
-	jars=$("$here/../kafka/get") || die "--kafka: no broker"
+	jars=$("$here/../kafka/get") || die "--kafka: contrib/kafka/get failed"
 	mkdir "$DIR/kafka" "$DIR/kafka/tmp"
 	echo "$jars" >"$DIR/kafka/jars"
 	cat >"$DIR/etc/kafka-broker.conf" <<-EOT
@@ -41,7 +41,7 @@ kafka_fetch() {
 		transaction.state.log.replication.factor=1
 		transaction.state.log.min.isr=1
 		group.initial.rebalance.delay.ms=0
-		# a broker that was killed may come back when its session is over: not in 9 s
+		# a broker that was killed can register again only when its session has timed out; the default is 9 s
 		broker.session.timeout.ms=2000
 		broker.heartbeat.interval.ms=400
 	EOT

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A powercap tree per node whose counters move only when told: what a package and its DRAM look
-# like below /sys/class/powercap on a machine with RAPL.
+# A simulated /sys/class/powercap per node, with the zones of one package and its DRAM. The counters move only
+# by rapl_advance.
 
 rapl_range_uj=262143328850
 
@@ -15,7 +15,7 @@ rapl_create() {
 	done
 }
 
-# What this machine does beside the jobs is no node's.
+# A /proc/stat in which CPUs are always idle, so that what else runs on this machine is not the node's CPU time.
 rapl_stop_cpus() {
 	local cpu stat=$DIR/sysroot/$1/proc/stat
 
@@ -34,8 +34,8 @@ rapl_create_zone() {
 	echo 0 >"$zone/energy_uj"
 }
 
-# rapl_advance NODE ZONE +UJ: readers keep the file open and pread it, so the same file gets its
-# new value in one write. After a wrap zeros in front make it as long as the old one.
+# rapl_advance NODE ZONE +UJ: readers keep the file open and pread it, so the new value is written over the old
+# one in one write. Leading zeros keep the length after a wrap.
 rapl_advance() {
 	local node=${1:-} zone=${2:-} step=${3:-} file old new
 

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154,SC2317
-# The cluster's space: namespaces whose init holds everything, so that ending init ends every
-# process, mount and network device in it, and one sub-cgroup in each of the machine's hierarchies.
+# The cluster's namespaces, and one sub-cgroup in each of the machine's hierarchies. Killing the init of the
+# namespaces ends every process, mount and network device in them.
 
-# Start time of a process: with the id it names one process for good, ids alone are reused.
+# Start time of a process. Pids are reused; pid and start time identify one process.
 proc_start_time() {
 	local stat
 
@@ -23,17 +23,18 @@ space_is_up() {
 	read -r pid start <"$DIR/run/init" && [ "$(proc_start_time "$pid")" = "$start" ]
 }
 
-# v2 alone, or v1 hierarchies, beside which there may be a v2 one without controllers.
+# Sets CGROUP_KIND: v2, or v1, with which there may be a v2 hierarchy without controllers.
 cgroups_find() {
 	CGROUP_KIND=v1
 	[ "$(stat -f -c %T /sys/fs/cgroup)" != cgroup2fs ] || CGROUP_KIND=v2
 	if [ $CGROUP_KIND = v1 ] && ! mountpoint -q /sys/fs/cgroup/freezer; then
-		die "no cgroups at /sys/fs/cgroup"
+		die "neither cgroup v2 nor the v1 freezer at /sys/fs/cgroup"
 	fi
-	[ $CGROUP_KIND = v2 ] || [ "$WHOLE_MACHINE" != yes ] || die "--whole-machine: v1 only with systemd"
+	[ $CGROUP_KIND = v2 ] || [ "$WHOLE_MACHINE" != yes ] ||
+		die "--whole-machine: cgroup v1 works only with systemd as process 1"
 }
 
-# One own sub-cgroup per hierarchy: the machine's other cgroups are neither seen nor changed.
+# One sub-cgroup of our own per hierarchy. The cluster does not see or change the machine's other cgroups.
 cgroups_create() {
 	local h sub
 
@@ -99,9 +100,9 @@ space_create() {
 	cgroups_create
 	state_save
 	local apart=(unshare --mount --pid --fork --net --ipc --uts)
-	# systemd must know the daemons by their ids, and has the only bus
+	# systemd must see the daemons' pids, and its bus must be reachable
 	[ "$WHOLE_MACHINE" != systemd ] || apart=(env INIT_IS_SYSTEMD=yes)
-	# the unshare that stays is init's parent; it ends with it
+	# unshare --fork waits for init and ends with it
 	setsid "${apart[@]}" bash "$here/lib/init.sh" "$DIR" "$BUILDDIR" "$CGROUP_KIND" "$CGROUP_NAME" "$SPOOL_DISK" \
 		</dev/null >"$DIR/log/init.out" 2>&1 &
 	local parent=$!
@@ -109,14 +110,14 @@ space_create() {
 	init_decided() {
 		[ -e "$DIR/run/ready" ] || ! kill -0 "$parent" 2>/dev/null
 	}
-	wait_until 120 init_decided || die "the namespaces' init does not get ready"
+	wait_until 120 init_decided || die "the namespaces are not set up after 120 s ($DIR/log/init.out)"
 	disown $parent
 	[ -e "$DIR/run/ready" ] || die "the namespaces cannot be set up: $(tail -n 3 "$DIR/log/init.out")"
 	rm "$DIR/run/ready"
 }
 
 state_save() {
-	# what is needed to end it must be there before there is anything to end
+	# before anything is started: `cluster stop` needs these variables
 	declare -p DIR NODES CPUS WITH_KAFKA WITH_DBD PLUGINS BUILDDIR SRCDIR FAKE_RAPL FAKE_GPUS FAKE_MIG \
 		DAEMON_ENV WHOLE_MACHINE WITH_SINKDB SPOOL_DISK WITH_BACKUP WITH_RECORDER CONFIGLESS CGROUP_NAME \
 		CGROUP_KIND |
@@ -130,7 +131,7 @@ space_destroy() {
 		read -r pid start <"$DIR/run/init"
 		kill -KILL "$pid"
 		space_is_gone() { [ "$(proc_start_time "$pid")" != "$start" ]; }
-		wait_until 120 space_is_gone || die "the cluster's init $pid does not end"
+		wait_until 120 space_is_gone || die "the cluster's init, pid $pid, still runs 120 s after SIGKILL"
 	fi
 	[ -z "${CGROUP_NAME:-}" ] || cgroups_remove
 }
@@ -146,7 +147,7 @@ exec_inside() {
 	exec nsenter --target "$pid" --mount --pid --net --ipc --uts --cgroup -- "$@"
 }
 
-# root's command runs where the caller stands, a user's in the user's home.
+# root's command runs in the caller's folder, a user's in the user's home.
 space_exec_as() {
 	local user=$1 home=$DIR/home/$1
 	shift
