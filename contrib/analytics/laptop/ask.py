@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ask.py: ten questions to job records, answered by DuckDB.
+"""ask.py: answers ten questions about job records with DuckDB.
 
 usage: ask.py [--question N] [--db FILE] [--sums FILE] RECORDS...
 
-RECORDS are files of JSON lines: RecordFile of ceems.conf, or the topic as kcat prints it. --db keeps
-the tables in a file for more questions. --sums writes energy, CO2e and waste by account and hour as
-CSV. Needs the package duckdb (pip install duckdb).
+RECORDS are files of JSON lines: RecordFile of ceems.conf, or the topic as kcat prints it. --question
+answers question N only. --db keeps the tables in a file, for queries of your own. --sums writes energy,
+CO2e and waste by account and hour to FILE as CSV. Needs the package duckdb (pip install duckdb).
 """
 import argparse
 import os
@@ -39,7 +39,7 @@ def questions():
 
 
 def masked(value):
-    """Users choose names: nothing of them reaches the terminal as it is."""
+    """Replaces control characters: users choose names, which may have escape sequences for the terminal."""
     text = "n/a" if value is None else str(value)
     return "".join(c if c.isprintable() else "?" for c in text)
 
