@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154
-# For tests that end with the question whether all sinks and sacct have the same; after lib.sh.
+# chaos.sh - for tests at whose end all sinks and sacct must have the same jobs and values; after lib.sh.
 
 for e2e_tool in java kcat; do
 	command -v $e2e_tool >/dev/null || skip_all "$e2e_tool is not installed (contrib/deps test)"
@@ -13,7 +13,8 @@ is_told() {
 	inside sdiag | grep -q 'DBD Agent queue size: 0$'
 }
 
-# Each store has all ends, and every sink has all records or refused them; says what is missing.
+# In each store no job waits for slurmdbd's answer, every job has its final record, and no sink has records to take;
+# prints what is left.
 is_drained() {
 	local missing="
 		SELECT key || ' is asked for' FROM job WHERE next_try IS NOT NULL AND state = 1 LIMIT 5;
@@ -28,7 +29,7 @@ is_drained() {
 	return 1
 }
 
-# An end that is in the inbox has yet to enter the store.
+# Three times, since a job end may still be in the inbox, of which the store knows nothing.
 is_drained_for_long() {
 	local try
 	for try in 1 2 3; do
@@ -37,15 +38,15 @@ is_drained_for_long() {
 	done
 }
 
-# Waits until everything is told: by slurmctld to slurmdbd, and from the store to everybody.
+# Waits until slurmdbd has all of slurmctld's messages, and the sinks have all records of the store.
 all_is_told() {
 	wait_for 120 is_told
-	ok $? "slurmdbd knows all that slurmctld told it"
+	ok $? "slurmctld's queue for slurmdbd is empty"
 	wait_for 600 is_drained_for_long
 	ok $? "all records are final and delivered"
 }
 
-# refused COLUMNS [WHERE]: from the store's list of records that a sink refused while it took others.
+# refused COLUMNS [WHERE]: prints COLUMNS of the store's list of records that a sink refused while it took others.
 refused() {
 	inside sqlite3 -readonly "$STORE_DIR/store.db" "SELECT $1 FROM refused ${2:-}"
 }
@@ -54,8 +55,8 @@ nothing_is_refused() {
 	is "$(refused 'sink, reason')" "" "nothing was refused for good"
 }
 
-# For a storm in which sinks refused all records for a while. That is an outage, and nothing is listed as refused. But
-# when such a time begins or ends, a sink may take one record and refuse the next. An operator replays those.
+# For a test in which sinks refused all records for a while. That is an outage, and nothing is listed as refused. But
+# when the outage begins or ends, a sink may take one record and refuse the next. As an operator does, replay these.
 replay_refused() {
 	local sink
 
@@ -65,7 +66,7 @@ replay_refused() {
 	done
 }
 
-# compare STORM: sacct, Kafka, MariaDB and RecordFile have the same jobs with the same values.
+# compare STORM: sacct, Kafka, MariaDB and RecordFile must have the same jobs with the same values.
 compare() {
 	local count what rc
 
@@ -79,6 +80,6 @@ compare() {
 		is "$count" 0 "$what: 0"
 		grep -F "# WRONG, $what: " "$e2e_work/compare"
 	done < <(grep -v '^#' "$e2e_work/compare")
-	# which came to no counts if it failed
+	# if chaos_compare.py fails, it prints no counts
 	[ $rc -eq 0 ] || grep '^# WRONG' "$e2e_work/compare"
 }

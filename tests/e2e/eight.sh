@@ -1,19 +1,20 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034,SC2154
-# eight.sh - for t0118 and for a guest's scenario, after lib.sh and energy.sh: jobs 1 to 8 at once, of which job I holds
-# I parts of memory and takes I parts of CPU time.
+# eight.sh - for t0118 and tests/guest/t0550, after lib.sh and energy.sh: jobs 1 to 8 run at the same time. Job I holds
+# I parts of memory (part_mib) and uses I parts of CPU time (part_ms).
 load=$e2e_top/tests/e2e/memload.py
 MIB=1048576
 part_mib=20
 
-# within WHAT VALUE LEAST MOST
+# within WHAT VALUE LEAST MOST: VALUE must be from LEAST to MOST.
 within() {
 	[ -n "$2" ] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]
 	ok $? "$1: ${2:-none}, of $3 to $4"
 }
 
-# eight_start FOLDER MS [ARG...]: of sbatch, for jobs 5 to 8. Their ids are in ${job[I]}, and nobody works yet.
+# eight_start FOLDER MS [ARG...]: submits the jobs, 5 to 8 with sbatch's ARGs, and waits until they run. Their ids are
+# in ${job[I]}. They hold their memory and wait for eight_work.
 eight_start() {
 	local i args
 
@@ -32,12 +33,12 @@ eight_start() {
 	ok 0 "eight jobs run at once"
 }
 
-# eight_ms_of I: its CPU time so far, by its own clock
+# eight_ms_of I: prints the CPU time so far that job I reads itself
 eight_ms_of() {
 	sed 's/ .*//' "$mix/$1"
 }
 
-# eight_worked_ms I: since eight_work
+# eight_worked_ms I: prints job I's CPU time since eight_work
 eight_worked_ms() {
 	cut -d ' ' -f 2 "$mix/$1"
 }
@@ -46,12 +47,12 @@ eight_are() {
 	[ "$(cat "$mix"/[1-8] 2>/dev/null | grep -c " $1$")" = 8 ]
 }
 
-# What they took since eight_work.
+# Prints the CPU time of all jobs since eight_work.
 eight_ms() {
 	cat "$mix"/[1-8] | awk '{ ms += $2 } END { print ms + 0 }'
 }
 
-# eight_work FEED: all that they have to do; FEED is a command that is called meanwhile.
+# eight_work FEED: lets the jobs do their work, and calls the command FEED repeatedly until they are done.
 eight_work() {
 	exec 7>"$mix/go"
 	until eight_are finished; do
@@ -65,18 +66,18 @@ eight_have_now() {
 
 	for ((i = 1; i <= 8; i++)); do
 		bytes=$(sed -n "s/^ceems_compute_unit_memory_working_set_bytes{hostname=\"n1\",manager=\"slurm\",uuid=\"${job[$i]}\"} //p" "$1")
-		[ "$(eight_memory_is "$i" "${bytes:-0}")" = yes ] || { echo "job $i holds ${bytes:-nothing}"; return 1; }
+		[ "$(eight_memory_is "$i" "${bytes:-0}")" = yes ] || { echo "job $i holds ${bytes:-no known} bytes, want $((i * part_mib)) MiB"; return 1; }
 	done
 }
 
-# eight_memory_is I BYTES: what a Python takes besides is below a part and a half.
+# eight_memory_is I BYTES: prints yes if BYTES is job I's memory; Python itself needs less than one and a half parts.
 eight_memory_is() {
 	if [ "$2" -ge $(($1 * part_mib * MIB)) ] && [ "$2" -le $((($1 * part_mib + part_mib * 3 / 2) * MIB)) ]; then
 		echo yes
 	fi
 }
 
-# eight_memory_now FILE: ceems.prom's
+# eight_memory_now FILE: ceems.prom has each job's memory now
 eight_memory_now() {
 	wait_for 60 eight_have_now "$1"
 	ok $? "ceems.prom has what each of them holds now"
@@ -86,7 +87,7 @@ eight_are_over() {
 	[ -z "$(inside squeue -h)" ]
 }
 
-# eight_end: sacct has all of them, and $eight_ledger what the ledger had when the last one ended: it forgets jobs.
+# eight_end: ends the jobs, waits until sacct has them, and keeps the ledger in $eight_ledger, since it drops ended jobs.
 eight_end() {
 	local i
 
@@ -99,7 +100,7 @@ eight_end() {
 	done
 }
 
-# eight_agree: memory and CPU time of each.
+# eight_agree: sacct must have each job's memory and CPU time.
 eight_agree() {
 	local i peak ms
 
@@ -107,13 +108,13 @@ eight_agree() {
 		peak=$(job_acct "${job[$i]}" "TRESUsageInMax%2000" batch | tr , '\n' | sed -n 's|^ic/ceems_memory=||p')
 		is "$(eight_memory_is "$i" "${peak:-0}")" yes "job $i, memory: $((${peak:-0} / MIB)) MiB for $((i * part_mib))"
 		ms=$(($(usage "${job[$i]}" batch In ic/ceems_cpu_time) / 1000))
-		# what the shell takes that starts it, and what it takes to wait and to end
+		# more than its own number by the CPU time of the shell that starts it, and of waiting and ending
 		within "job $i, ms of CPU time" "$ms" "$(eight_ms_of "$i")" $(($(eight_ms_of "$i") + eight_extra_ms))
 	done
 }
 eight_extra_ms=400
 
-# eight_adds_up: the jobs' energy, and what is nobody's, is the node's; sacct has each job's.
+# eight_adds_up: the jobs' energy, unallocated and system must add up to the node's; sacct must have each job's.
 eight_adds_up() {
 	local i uj sum=0
 

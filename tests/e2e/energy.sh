@@ -7,10 +7,10 @@
 ceems=${E2E_BUILDDIR:-$(e2e_builddir)}/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the command ceems is not built"
 
-# The node that the functions below are about.
+# The node of the functions below.
 node=n1
 
-# on NODE CMD...: CMD about that node.
+# on NODE CMD...: runs CMD, a function below, for NODE.
 on() {
 	local node=$1
 	shift
@@ -22,25 +22,25 @@ fed_uj() {
 	cat "$DIR/fed.$node" 2>/dev/null || echo 0
 }
 
-# feed PACKAGE_UJ [DRAM_UJ]: what the node uses from now on is known to the microjoule.
+# feed PACKAGE_UJ [DRAM_UJ]: advances the node's fake RAPL counters, and fed_uj by the same.
 feed() {
 	"$cluster" rapl "$DIR" "$node" 0 "+$1"
 	"$cluster" rapl "$DIR" "$node" 0:0 "+${2:-0}"
 	echo $(($(fed_uj) + $1 + ${2:-0})) >"$DIR/fed.$node"
 }
 
-# feed_gpu GPU MJ [FLAGS]: the same of a GPU of --fake-gpus.
+# feed_gpu GPU MJ [FLAGS]: the same for a GPU of --fake-gpus.
 feed_gpu() {
 	"$cluster" gpu "$DIR" "$node" "$1" "+$2" ${3:+"$3"}
 	echo $(($(fed_uj) + $2 * 1000)) >"$DIR/fed.$node"
 }
 
-# use_gpu GPU BUSY MIB FLAGS: how a GPU of --fake-gpus is used from now on (tests/fake/fake_gpu.h).
+# use_gpu GPU BUSY MIB FLAGS: sets the use of a GPU of --fake-gpus (tests/fake/fake_gpu.h).
 use_gpu() {
 	"$cluster" gpu "$DIR" "$node" "$1" +0 "$4" "$2" "$3"
 }
 
-# ledger EXPRESSION: of the node's ledger, by jq.
+# ledger EXPRESSION: prints a jq expression of the node's ledger.
 ledger() {
 	inside "$ceems" ledger -n "$node" --json | jq -r "$1"
 }
@@ -48,10 +48,10 @@ ledger() {
 ledger_has_all() {
 	local uj
 	uj=$(ledger .measured.total_uj)
-	[ "$uj" = "$(fed_uj)" ] || { echo "$node: measured $uj uJ of $(fed_uj)"; return 1; }
+	[ "$uj" = "$(fed_uj)" ] || { echo "$node: the ledger has measured $uj uJ of the $(fed_uj) uJ that were fed"; return 1; }
 }
 
-# conserved WHAT: all that was fed has been measured, and the accounts add up to it.
+# conserved WHAT: the ledger must have measured all that was fed, and its accounts must add up to it.
 conserved() {
 	wait_for 30 ledger_has_all
 	is "$(ledger .measured.total_uj)" "$(fed_uj)" "$1: every microjoule was measured"
@@ -59,7 +59,7 @@ conserved() {
 		"jobs, unallocated and system add up to it"
 }
 
-# job_energy_uj ID: what the ledger has for a job, ended steps and those still there.
+# job_energy_uj ID: prints the job's energy in the ledger, of ended and running steps.
 job_energy_uj() {
 	ledger "[(.ended[], .steps[]) | select(.job == $1) | .total_uj] | add // 0"
 }
@@ -71,13 +71,13 @@ job_ran() {
 	return 1
 }
 
-# slurmd_says TEXT: how many lines of the node's log an admin sees it in, at the usual level.
+# slurmd_says TEXT: prints how many lines of the node's log have TEXT, without debug lines.
 slurmd_says() {
 	grep -v ' debug' "$LOG_DIR/slurmd.$node.log" | grep -c -F -- "$1"
 }
 
-# complaints: what our plugins said on the nodes, but for what they say where all is well: the sources, what this
-# machine's kernel cannot, a tick that came late on a busy one. So a line with other words than these is seen.
+# complaints: prints our plugins' log lines on the nodes, without those that are logged if all is well: the sources,
+# features that this machine's kernel lacks, late ticks on a busy machine. A new message thus counts as a complaint.
 complaints() {
 	local known='energy from |bpf: |this step is not counted by BPF|not all of --ceems-perf is counted'
 
@@ -89,14 +89,14 @@ restart_slurmd() {
 	"$cluster" kill "$DIR" slurmd "$node" "$@" && "$cluster" start-daemon "$DIR" slurmd "$node"
 }
 
-# isnt GOT UNWANTED WHAT
+# isnt GOT UNWANTED WHAT: GOT must differ from UNWANTED.
 isnt() {
 	[ "$1" != "$2" ]
 	ok $? "$3"
 }
 
-# wait_energy ID [STEP...]: the job's energy, and that of these steps, is in slurmdbd. It is the last to come:
-# on scancel slurmctld books the end of a job and of its steps seconds before the steps report.
+# wait_energy ID [STEP...]: waits until slurmdbd has the energy of the job and of these steps. It comes last: on
+# scancel, slurmctld books the end of a job and of its steps seconds before the steps report their energy.
 wait_energy() {
 	wait_booked "$1"
 	wait_for 60 has_energy "$@"
@@ -111,14 +111,14 @@ has_energy() {
 	done
 }
 
-# has_step ID STEP: a tick has seen it, so that all that is fed from now on is in its time.
+# has_step ID STEP: a tick has seen the step, so all that is fed from now on is used while the step runs.
 has_step() {
 	ledger ".steps[] | \"\(.job).\(.step)\"" | grep -qx "$1.$2"
 }
 
-# work_write: $e2e_work/work [UNTIL [HERE]] takes some CPU time ten times a second, until there is a file
-# UNTIL: a dozen that spin would leave nothing to the daemons. Each task tells by a file HERE.TASK that
-# it has begun.
+# work_write: writes the program $e2e_work/work [UNTIL [HERE]]. It uses some CPU time ten times a second until the file
+# UNTIL exists; a dozen programs that spin would leave no CPU time to the daemons. Each task creates a file HERE.TASK
+# when it begins.
 work_write() {
 	cat >"$e2e_work/work" <<-'EOT'
 		#!/bin/sh
@@ -142,7 +142,7 @@ feed_all() {
 	done
 }
 
-# Nodes use energy as long as CMD says no.
+# Feeds the nodes as long as CMD fails.
 feed_until() {
 	local end=$((SECONDS + 900))
 
@@ -152,7 +152,7 @@ feed_until() {
 	done
 }
 
-# ledgers_j ID: a job's joules, each node rounded on its own, as its extern step does
+# ledgers_j ID: prints a job's joules in the ledgers, rounded per node, as each node's extern step rounds
 ledgers_j() {
 	local n sum=0
 
@@ -167,26 +167,26 @@ steps_of() {
 	inside sacct -n -P -j "${1%+*}" -o JobID,ConsumedEnergyRaw | sed -n "s/^$1\.//p"
 }
 
-# as numbers: slurm.h
+# step names as numbers, as slurm.h has them
 step_ids='s/^batch/4294967291/; s/^extern/4294967292/; s/^interactive/4294967290/'
 
 has_record() {
 	record_file "$1" >/dev/null
 }
 
-# steps_add_up ROW J NODES: in sacct those beside the extern step, to J
+# steps_add_up ROW J NODES: in sacct the steps other than extern add up to J
 steps_add_up() {
 	local row=$1 j=$2 nnodes=$3 sum pairs
 
 	sum=$(steps_of "$row" | awk -F '|' '$1 != "extern" { sum += $2 } END { print sum + 0 }')
-	# each step of each node rounds once
+	# each step rounds once on each node
 	pairs=$((nnodes * $(steps_of "$row" | wc -l)))
 	[ $((j - sum)) -ge -$((pairs / 2)) ] && [ $((j - sum)) -le $((pairs / 2 + nnodes)) ] && return
 	echo "$sum J of $j"
 	return 1
 }
 
-# agrees ID ROW NODES WHAT: of a job that is over: ledgers, sacct's ROW of it, and its record, which is one
+# agrees ID ROW NODES WHAT: a job has ended; its ledgers, sacct's ROW and its only record must have the same energy
 agrees() {
 	local id=$1 row=$2 nnodes=$3 what=$4 j
 
@@ -194,12 +194,12 @@ agrees() {
 	j=$(job_acct "$row" ConsumedEnergyRaw)
 	[ "${j:-0}" -gt 0 ]
 	ok $? "$what: job $row has ${j:-no} J in sacct"
-	is "$j" "$(ledgers_j "$id")" "as the ledgers of its nodes have it"
-	is "$(job_acct "$row" ConsumedEnergyRaw extern)" "$j" "and the extern step"
-	# a stepmgr's reach slurmdbd later
+	is "$j" "$(ledgers_j "$id")" "  the same as in the ledgers of its nodes"
+	is "$(job_acct "$row" ConsumedEnergyRaw extern)" "$j" "  the same as of the extern step"
+	# steps of a stepmgr reach slurmdbd later
 	wait_for 60 steps_add_up "$row" "$j" "$nnodes"
-	ok $? "its other steps' add up to it"
-	is "$(usage "$row" extern In ic/ceems_nodes)" "$nnodes" "$nnodes nodes told of it"
+	ok $? "  its other steps add up to the same"
+	is "$(usage "$row" extern In ic/ceems_nodes)" "$nnodes" "ceems_nodes: $nnodes nodes reported its energy"
 	wait_for 60 has_record "$id"
 	is "$(jq -r "select(.jobid == $id) | .energy | \"\(.total_j) \(.final)\"" "$RECORD_FILE")" "$j true" \
 		"its one record has them, too"

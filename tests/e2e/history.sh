@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# history.sh - a history of $jobs jobs in slurmdbd's database that ends $now and has the ids from $first + 1 on. The caller
-# has the function inside.
+# history.sh - fills slurmdbd's database with $jobs jobs, which end at $now and have ids from $first + 1 on. The caller
+# defines the function inside (lib.sh).
 
 history_states=3,4,5,6,7,8,9,10,11,1024,8192,524288 # JOB_COMPLETE to JOB_OOM, JOB_REQUEUE, JOB_RESIZING, JOB_REVOKED
 
-# history_insert FROM TO: of each 1,000 jobs 500 are an array and 100 are 50 het jobs; one each 78 s, and each with 3 steps.
-# 100 tasks ended in all states, half of them before they were eligible; those ended in the window 12 hours ago, too.
+# history_insert FROM TO: a job each 78 s, with 3 steps each. Of 1,000 jobs 500 are tasks of an array, and 100 are the
+# components of 50 het jobs. 100 tasks have ended in all states, half of them before they were eligible; such tasks are
+# also among the jobs that ended 12 hours ago.
 history_insert() {
 	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock slurm_acct_db <<-EOT
 		SET unique_checks = 0, sql_mode = '';

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC1091,SC2154
-# lib.sh - for tests against a private cluster: source it, start one with cluster_up, end with
-# done_testing. Whatever happens, the cluster is stopped; after a failure the log lines that
-# explain it are shown. E2E_KEEP=1 keeps the scratch folder, E2E_BUILDDIR names the build, E2E_IN is where
-# the folder is made [/tmp]: elsewhere if jobs have a /tmp of their own.
+# lib.sh - for tests against a private cluster: source it, start a cluster with cluster_up, end with
+# done_testing. Clusters are stopped also after failures, and after a failure the log lines that explain it are
+# shown. E2E_KEEP=1 keeps the scratch folder; E2E_BUILDDIR names the build; E2E_IN is the folder in which the
+# scratch folder is made [/tmp], which must be another if jobs have their own /tmp.
 e2e_top=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
 . "$e2e_top/tests/tap/tap.sh"
 
@@ -48,7 +48,7 @@ diag() {
 
 # --- beside tap.sh -----------------------------------------------------------------------------
 
-# passes WHAT CMD...: CMD ends with 0; what it printed is shown otherwise.
+# passes WHAT CMD...: CMD must exit with status 0. If it does not, its output is shown.
 passes() {
 	local what=$1 out rc
 	shift
@@ -59,23 +59,22 @@ passes() {
 	return $rc
 }
 
-# fails WHAT CMD...: CMD ends with another status than 0. Its output is in $out.
+# fails WHAT CMD...: CMD must exit with a status other than 0. Its output is in $out.
 fails() {
 	local what=$1
 	shift
 	if out=$("$@" 2>&1); then
 		ok 1 "$what"
-		printf 'succeeded: %s\n%s\n' "$*" "$out" | diag
+		printf 'must fail, but exited with status 0: %s\n%s\n' "$*" "$out" | diag
 		return 1
 	fi
 	ok 0 "$what"
 }
 
-# wait_for SECONDS CMD...: until CMD succeeds; its last output is in $out, and shown if it never
-# does. The time is only there to end a test that would hang: it is as long as a machine of its own needs
-# many times over, and E2E_PATIENCE [5] times that, for one which does much else.
-# A condition that can no longer come true ends the wait within half a minute: the cluster died meanwhile, or the
-# job that should come into a state has ended in another.
+# wait_for SECONDS CMD...: repeats CMD until it succeeds. CMD's last output is in $out, and is shown if CMD does not
+# succeed within SECONDS times E2E_PATIENCE [5]. The limit only ends a test that would hang: SECONDS is many times
+# what an idle machine needs, and E2E_PATIENCE is for a busy one. The wait ends within half a minute if CMD cannot
+# succeed any more: the cluster has died, or the job that job_is waits for has ended in another state.
 wait_for() {
 	local seconds=$(($1 * ${E2E_PATIENCE:-5})) end look lost=0 was_up=no
 	end=$((SECONDS + seconds))
@@ -83,7 +82,7 @@ wait_for() {
 	shift
 	until out=$("$@" 2>&1); do
 		if [ $SECONDS -ge $end ]; then
-			printf 'not within %d s: %s\n%s\n' "$seconds" "$*" "$out" | diag
+			printf 'did not succeed within %d s: %s\n%s\n' "$seconds" "$*" "$out" | diag
 			return 1
 		fi
 		if [ $SECONDS -ge $look ]; then
@@ -94,7 +93,7 @@ wait_for() {
 				lost=0 was_up=yes
 			fi
 			if [ $lost -ge 3 ] && { [ $was_up = yes ] || [ "$1" = job_is ]; }; then
-				printf 'it cannot come true any more: %s\n%s\n' "$*" "$out" | diag
+				printf 'cannot succeed any more, as the cluster or the job has ended: %s\n%s\n' "$*" "$out" | diag
 				return 1
 			fi
 		fi
@@ -113,7 +112,7 @@ wait_is_hopeless() {
 	esac
 }
 
-# bail WHAT: nothing after this would make sense.
+# bail WHAT: WHAT must be true, but is not. Reports that and ends the test, since the rest depends on it.
 bail() {
 	ok 1 "$1"
 	done_testing
@@ -136,14 +135,14 @@ needs_plugins() {
 	done
 }
 
-# needs_slurm VERSION WHY: skip the file with an older one (24.05).
+# needs_slurm VERSION WHY: skip the file if Slurm is older than VERSION, such as 24.05.
 needs_slurm() {
 	local version
 
 	version=$(slurmctld -V)
 	version=${version##* }
 	[ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ] ||
-		skip_all "Slurm $version, and $2"
+		skip_all "Slurm is $version: $2"
 }
 
 e2e_builddir() {
@@ -155,8 +154,8 @@ e2e_builddir() {
 	echo "$build"
 }
 
-# cluster_up [OPTION...]: starts one in a folder of its own, which becomes $DIR, and sets the
-# variables of `cluster env`. Ends the test when it does not start.
+# cluster_up [OPTION...]: starts a cluster in a new folder, $DIR, and sets the variables of `cluster env`. Ends the
+# test if it does not start.
 cluster_up() {
 	DIR=$e2e_work/c$((${#e2e_clusters[@]} + 1))
 	e2e_clusters+=("$DIR")
@@ -168,15 +167,15 @@ cluster_up() {
 	eval "$("$cluster" env "$DIR")"
 }
 
-# start_dbd_proxy: for a cluster with --recorder-dbd-port $dbd_proxy_port. The first line of $DIR/proxy.mode says
-# how slurmdbd answers the recorder: dbd_proxy.py.
+# start_dbd_proxy: for a cluster with --recorder-dbd-port $dbd_proxy_port. The first line of $DIR/proxy.mode sets
+# how the recorder's requests to slurmdbd are answered (dbd_proxy.py).
 dbd_proxy_port=6820
 start_dbd_proxy() {
 	inside /usr/bin/python3 "$e2e_top/tests/e2e/dbd_proxy.py" $dbd_proxy_port 6819 "$DIR/proxy.mode" \
 		>"$LOG_DIR/proxy.out" 2>&1 &
 }
 
-# In $DIR, as root or as a user.
+# inside CMD..., as USER CMD...: runs CMD in the cluster in $DIR, as root or as USER.
 inside() {
 	"$cluster" exec "$DIR" "$@"
 }
@@ -185,12 +184,12 @@ as() {
 	"$cluster" exec "$DIR" -u "$@"
 }
 
-# bpf_is_loaded: slurmd has the BPF programs loaded some time after it started. False: not here.
+# bpf_is_loaded: waits until ceems-bpf has loaded the programs; false if it cannot load them on this machine.
 bpf_is_loaded() {
 	wait_for 120 bpf_is_decided && inside "$DIR/helpers/ceems-bpf" status >/dev/null 2>&1
 }
 
-# bpf_counts WHAT: the loaded programs count that, in the words of ceems-bpf status
+# bpf_counts WHAT: the loaded programs count WHAT, as `ceems-bpf status` lists it
 bpf_counts() {
 	inside "$DIR/helpers/ceems-bpf" status 2>/dev/null | grep '^counts' | grep -q "$1"
 }
@@ -207,12 +206,12 @@ submit() {
 	as "$user" sbatch --parsable "$@"
 }
 
-# job_state ID: as slurmctld knows it.
+# job_state ID: prints the state in slurmctld.
 job_state() {
 	inside squeue -h -t all -j "$1" -o %T
 }
 
-# node_is STATE: of the cluster's only one. After a job it is completing for a while.
+# node_is STATE: state of the cluster's only node. After a job it is completing for a while.
 node_is() {
 	inside sinfo -h -o %T | grep -x "$1"
 }
@@ -230,8 +229,8 @@ is_requeued() {
 	esac
 }
 
-# job_is_booked ID: slurmdbd has the job and every step of it ended. slurmctld tells slurmdbd of a
-# job's start up to 5 s late (its db_inx thread), and of everything else only then.
+# job_is_booked ID: slurmdbd has the end of the job and of all its steps. slurmctld sends a job's start up to 5 s late
+# (its db_inx thread), and all later events of the job only after that.
 job_is_booked() {
 	local rows
 	rows=$(inside sacct -n -P -j "${1%+*}" -o State,End)
@@ -243,26 +242,26 @@ wait_booked() {
 	wait_for 300 job_is_booked "$1"
 }
 
-# job_acct ID FIELD [STEP]: one value from sacct: of the job's own row, or of STEP (batch,
-# extern, 0 ...). ID may be a het job's component, 7+0, which sacct does not find by this name.
+# job_acct ID FIELD [STEP]: prints one value from sacct, of the job's own row or of STEP (batch, extern, 0 ...). ID may
+# be a component of a het job, such as 7+0, which sacct -j does not accept.
 job_acct() {
 	inside sacct -n -P --noconvert -j "${1%+*}" -o "JobID,$2" |
 		awk -F '|' -v id="$1${3:+.$3}" '$1 "" == id "" { print $2; exit }'
 }
 
-# usage JOB STEP SIDE TRES: a number of sacct's TRESUsageInTot or OutTot (SIDE is In or Out); empty if
+# usage JOB STEP SIDE TRES: prints a number of sacct's TRESUsageInTot or OutTot (SIDE is In or Out); nothing if it has
 # none.
 usage() {
 	job_acct "$1" "TRESUsage$3Tot" "$2" | tr , '\n' | sed -n "s|^$4=||p"
 }
 
-# is_used JOB STEP SIDE TRES: sacct has it. A step that lasts as long as its job is booked with it, and what
-# it used comes later.
+# is_used JOB STEP SIDE TRES: sacct has the step's usage. For a step that ends with its job, slurmctld books the end
+# first and the usage later.
 is_used() {
 	[ -n "$(usage "$@")" ]
 }
 
-# difference A B STEP SIDE TRES: of what two jobs used.
+# difference A B STEP SIDE TRES: prints usage of job B less usage of job A.
 difference() {
 	local a b
 	a=$(usage "$1" "$3" "$4" "$5")
@@ -270,7 +269,7 @@ difference() {
 	[ -n "$a" ] && [ -n "$b" ] && echo $((b - a))
 }
 
-# Records by job id, from each sink; the last one when there are several.
+# record_file ID, record_kafka ID: print the job's last record in RecordFile or Kafka.
 record_file() {
 	[ -e "$RECORD_FILE" ] && jq -c "select(.jobid == $1)" "$RECORD_FILE" | tail -n 1 | grep .
 }
@@ -280,7 +279,7 @@ record_kafka() {
 		jq -c "select(.jobid == $1)" | tail -n 1 | grep .
 }
 
-# sql QUERY: tab-separated rows from the database ceems, as its own user.
+# sql QUERY: prints tab-separated rows of the database ceems, read as database user ceems.
 sql() {
 	inside mariadb --defaults-file="$MARIADB_DEFAULTS_FILE" --batch --skip-column-names ceems \
 		-e "$1"

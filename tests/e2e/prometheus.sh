@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154,SC2034
-# prometheus.sh - for tests with a real Prometheus, after lib.sh: it and what it scrapes run beside the cluster and end with
-# the test.
+# prometheus.sh - for tests with a real Prometheus, after lib.sh: starts Prometheus and exporters outside of the
+# cluster's namespaces, and ends them with the test.
 for e2e_tool in prometheus prometheus-node-exporter curl; do
 	command -v $e2e_tool >/dev/null || skip_all "$e2e_tool is not installed (contrib/deps test)"
 done
@@ -21,7 +21,7 @@ free_port() {
 	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# beside NAME COMMAND...: what it prints is in $e2e_work/NAME.log, and its process is $beside.
+# beside NAME COMMAND...: starts COMMAND in the background. Its output is in $e2e_work/NAME.log, its pid in $beside.
 beside() {
 	local name=$1
 
@@ -31,7 +31,8 @@ beside() {
 	prometheus_pids="$prometheus_pids $beside"
 }
 
-# start_exporter FOLDER [OPTION...]: of a folder in TEXTFILE_DIR; $targets has it then, and ${exporter[FOLDER]} its address.
+# start_exporter FOLDER [OPTION...]: starts node_exporter for a folder in TEXTFILE_DIR, adds it to $targets, and sets
+# ${exporter[FOLDER]} to its address.
 targets=
 declare -A exporter
 start_exporter() {
@@ -44,8 +45,8 @@ start_exporter() {
 	targets="$targets${targets:+, }\"${exporter[$folder]}\""
 }
 
-# start_prometheus RULES [LINE]: with these rule files, separated by commas, and another line of its configuration. $url and
-# $prometheus (its process) are set.
+# start_prometheus RULES [LINE]: starts Prometheus with these rule files, separated by commas, and LINE in its
+# configuration. Sets $url and $prometheus (its pid).
 start_prometheus() {
 	local port
 
@@ -64,13 +65,13 @@ start_prometheus() {
 	prometheus=$beside
 }
 
-# is_firing ALERT LABEL VALUE: prints the alert as Prometheus has it.
+# is_firing ALERT LABEL VALUE: prints the firing alert as Prometheus has it; false if it does not fire.
 is_firing() {
 	curl -s "$url/api/v1/alerts" | jq -e --arg name "$1" --arg key "$2" --arg value "$3" 'first(.data.alerts[]
 		| select(.labels.alertname == $name and .labels[$key] == $value and .state == "firing"))'
 }
 
-# failing_rules: those that Prometheus cannot evaluate
+# failing_rules: prints the rules that Prometheus cannot evaluate
 failing_rules() {
 	curl -s "$url/api/v1/rules" |
 		jq -r '[.data.groups[].rules[] | select(.health != "ok") | .name + ": " + .lastError] | unique[]'

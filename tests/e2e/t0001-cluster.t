@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The private cluster itself: runs jobs as several users, says why it cannot start, and leaves
-# nothing of itself on the machine.
+# contrib/cluster: runs jobs as several users, says why it cannot start, and leaves no process, mount or cgroup on
+# the machine.
 # shellcheck disable=SC2016
 . "$(dirname "$0")/lib.sh"
 
 passwd_before=$(md5sum /etc/passwd /etc/group /etc/nsswitch.conf)
 
-# left_behind DIR CGROUP: prints what a stopped cluster still has on the machine.
+# left_behind DIR CGROUP: prints what is left of a stopped cluster on the machine.
 left_behind() {
 	grep -F "$1" /proc/self/mountinfo
 	grep -lsaF -f <(echo "$1") /proc/[0-9]*/cmdline
@@ -86,7 +86,7 @@ ok $? "jobs run after all of that"
 "$cluster" exec "$DIR" -u user1 srun nosuch >/dev/null 2>&1
 out=$("$cluster" logs "$DIR" slurmctld)
 has "$out" "log/slurmctld.out" "logs names a daemon's log"
-# from 26.05 on with the time in front
+# from Slurm 26.05 on, the line begins with the time
 grep -qE '^[0-9]+:(slurmctld: |\[[0-9-]+T)' <<<"$out"
 ok $? "and shows its end"
 has "$("$cluster" logs "$DIR" kafka)" "no log of kafka" "or that there is none"

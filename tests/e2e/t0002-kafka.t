@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The cluster's broker: takes messages, and has them after it was killed.
+# The cluster's Kafka broker takes messages, and has them after it was killed and started again.
 # shellcheck disable=SC2317
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# contrib/kafka's consumers, with what a topic may have: repeats, corrections, parts in any order, and
-# messages of others.
+# contrib/kafka's consumer and jobs.jq handle all that a topic may have: repeats, corrections, parts in any order,
+# and messages of other programs.
 # shellcheck disable=SC2317
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +12,7 @@ done
 kafka=$e2e_top/contrib/kafka
 cluster_up --plugins none --no-dbd --kafka
 
-# record JOB PARTS TOTAL STEPS JOULES FINAL, part JOB PART PARTS STEPS: key and value
+# record JOB PARTS TOTAL STEPS JOULES FINAL, part JOB PART PARTS STEPS: print a message's key and value
 record() {
 	printf 'c/%d,7,0/0|{"schema":"ceems.job.v1","key":"c/%d,7,0/0","jobid":%d,"parts":%s,"steps_total":%s,' \
 		"$1" "$1" "$1" "$2" "$3"
@@ -52,7 +52,7 @@ values() {
 
 is "$(values | jq -cRn -f "$kafka/jobs.jq" | jq -c "$short" | sort)" "$want" \
 	"jobs.jq: one line per job, the last of a key, with the steps of all parts"
-# jq takes half a surrogate pair, and does not come back from what is deeper than any stack
+# not for jq: it accepts half a surrogate pair, and does not survive JSON that is nested too deeply
 deep=$(head -c 100000 /dev/zero | tr '\0' '[')
 {
 	values
@@ -60,7 +60,7 @@ deep=$(head -c 100000 /dev/zero | tr '\0' '[')
 	echo '{"schema":"ceems.job.v1","key":"\ud800","parts":1}'
 } | "$kafka/consumer" --db "$DIR/stdin.db" --stdin 2>"$DIR/log/consumer"
 is "$("$kafka/consumer" --db "$DIR/stdin.db" --print | jq -c "$short")" "$want" "consumer --stdin: the same"
-is "$(grep -c 'not a record' "$DIR/log/consumer")" 7 "what is none is told"
+is "$(grep -c 'not a record' "$DIR/log/consumer")" 7 "each message that is not a record is reported"
 is "$("$kafka/consumer" --db "$DIR/stdin.db" --print | jq -r 'select(.jobid == 3).steps[2].name')" \
 	'a|b "c" \xff' "texts are as they were"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whatever jobs do on a node, its energy goes to somebody, all of it, and once.
+# Whatever jobs do on a node, all of its energy is charged, and charged once.
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
@@ -11,7 +11,7 @@ busy='exec timeout 600 sh -c "while :; do :; done"'
 
 conserved "no job"
 
-# gets_some ID: in portions, as it may not have had its turn in a tick
+# gets_some ID: feeds in portions, until the job has energy: it may get no CPU time in a tick
 gets_some() {
 	feed 1000003 101
 	[ "$(job_energy_uj "$1")" -gt 0 ]
@@ -115,6 +115,6 @@ rest_before=$(ledger .unallocated.total_uj)
 feed 80000000
 conserved "idle power"
 is $(($(job_energy_uj "$job") - job_before)) 20000000 "2 of 8 CPUs have a quarter of it"
-is $(($(ledger .unallocated.total_uj) - rest_before)) 60000000 "the rest is nobody's"
+is $(($(ledger .unallocated.total_uj) - rest_before)) 60000000 "the rest is unallocated"
 inside scancel "$job"
 done_testing

@@ -8,7 +8,7 @@ needs_plugins acct_gather
 
 cluster_up --plugins acct_gather --fake-rapl --cpus 4
 
-# tres ID STEP NAME [in|out]: one TRES of a step's total usage; empty: it has none.
+# tres ID STEP NAME [in|out]: prints one TRES of a step's total usage; nothing if the step has none.
 tres() {
 	local side=${4:-in}
 	job_acct "$1" "TRESUsage${side^}Tot%500" "$2" | tr ',' '\n' | sed -n "s,^$3=,,p"
@@ -39,7 +39,7 @@ sstat_has_energy() {
 }
 wait_for 60 sstat_has_energy
 ok $? "sstat shows the energy of a running step"
-# the job's own end, so that all of its steps are told to go
+# cancel the job, not a step, so that all of its steps are ended
 inside scancel "$job"
 wait_energy "$job" batch extern 0 1
 ok $? "the job is booked, with its energy"

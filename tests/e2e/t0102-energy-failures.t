@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whatever is missing or malformed: one clear line in slurmd's log, jobs run as before, no node is
-# drained, no daemon ends.
+# Whatever is missing or malformed, slurmd logs one line that says so, jobs run, no node is drained and no daemon
+# ends.
 # shellcheck disable=SC2034
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
@@ -10,7 +10,7 @@ needs_plugins acct_gather
 cluster_up --plugins acct_gather --fake-rapl --cpus 4
 conf_good=$(cat "$CEEMS_CONF")
 
-# with_conf LINES: ceems.conf is LINES; a fresh log, a fresh slurmd.
+# with_conf LINES: writes LINES to ceems.conf, empties the log and restarts slurmd.
 with_conf() {
 	"$cluster" kill "$DIR" slurmd n1
 	printf '%s\n' "$1" >"$CEEMS_CONF"
@@ -18,7 +18,7 @@ with_conf() {
 	"$cluster" start-daemon "$DIR" slurmd n1
 }
 
-# jobs_run WHAT: with their output, exit status and rows in sacct; the node is as it should be.
+# jobs_run WHAT: jobs must run and have their output, exit status and rows in sacct; the node must be idle.
 jobs_run() {
 	local job
 
@@ -32,14 +32,14 @@ jobs_run() {
 	is "$(cat "$DIR/home/user2/out")" "from a step" "$1: with its output"
 	wait_for 60 node_is idle
 	ok $? "$1: the node is idle, not drained"
-	last_job=$job # whose energy, if any, is in slurmdbd a moment later
+	last_job=$job # its energy, if any, reaches slurmdbd later
 }
 
 says() {
 	[ "$(slurmd_says "$1")" -gt 0 ]
 }
 
-# one_line TEXT: slurmd says it once, however many steps there were.
+# one_line TEXT: slurmd must log TEXT once, however many steps there were.
 one_line() {
 	wait_for 60 says "$1"
 	is "$(slurmd_says "$1")" 1 "one line says: $1"
@@ -47,12 +47,12 @@ one_line() {
 
 with_conf "${conf_good}
 SampleInterval=5 parsecs"
-jobs_run "a value that is none"
+jobs_run "an invalid value"
 one_line "$CEEMS_CONF:$(wc -l <"$CEEMS_CONF"): SampleInterval: '5 parsecs' is not a duration"
 
 with_conf "${conf_good}
 Smaple=1"
-jobs_run "a key that is none"
+jobs_run "an unknown key"
 one_line "$CEEMS_CONF:$(wc -l <"$CEEMS_CONF"): Smaple: unknown key"
 wait_for 30 has_energy "$last_job"
 is "$(job_acct "$last_job" ConsumedEnergyRaw)" 0 "energy is what it is without us"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ceems.prom: what Prometheus gets to see.
+# ceems.prom: series of jobs, of the node and of emission factors, while jobs run and when slurmd ends.
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
 
-# 360 g/kWh are 0.1 mg per joule; a marginal factor beside it, and a contract of nothing
+# an average factor of 360 g/kWh, which is 0.1 mg per joule; a marginal factor; and a contract of 0 g/kWh
 now=$(date +%s)
 when() {
 	date -u -d "@$((now + $1))" +%FT%TZ
@@ -30,7 +30,7 @@ EOT
 )
 prom=$TEXTFILE_DIR/n1/ceems.prom
 
-# series NAME: its value, when there is just one.
+# series NAME: prints its value, if there is exactly one.
 series() {
 	awk -v name="$1" '$1 == name { print $2 }' "$prom"
 }
@@ -38,8 +38,8 @@ series() {
 busy='exec timeout 600 sh -c "while :; do :; done"'
 job=$(submit user1 -n2 --comment secret -J secretname -o /dev/null --wrap "$busy")
 labels="hostname=\"n1\",manager=\"slurm\",uuid=\"$job\""
-# All that is used is what the node uses when idle, and goes by allocation: a busy job need not have had its
-# turn in each of so short ticks. Until the job is there it is nobody's.
+# All energy is idle energy, which is split by allocation, not by CPU time: a busy job may get no CPU time in such
+# short ticks. Until the job is there, it is unallocated.
 is_busy() {
 	[ "$(series "ceems_compute_unit_cpu_seconds_total{$labels}" | tr -d '.0')" != "" ]
 }
@@ -108,7 +108,7 @@ ok $? "no job runs any more"
 isnt "$(series "ceems_compute_unit_energy_joules_total{$labels}")" "" \
 	"its last figures can still be scraped"
 
-# slurmd is away for a while: the first tick of the next one has the factor of that while
+# slurmd is down for a while: the first tick after its start uses the factor of that time
 "$cluster" kill "$DIR" slurmd n1
 feed 1000000 0
 "$cluster" start-daemon "$DIR" slurmd n1
@@ -119,7 +119,7 @@ wait_for 60 is_charged
 ok $? "what was used while slurmd was away is charged with the factor of that time"
 is "$(series 'ceems_node_factor_joules_total{hostname="n1",step="default"}')" 0.000000 "all of it"
 
-# slurmd ends: what nobody measures any more must not stand there as if it went on
+# slurmd ends: ceems.prom must not go on to show values that are not measured any more
 "$cluster" kill "$DIR" slurmd n1
 has_ended() {
 	[ "$(series 'ceems_sampler_running{hostname="n1"}')" = 0 ]

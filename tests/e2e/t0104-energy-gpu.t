@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A GPU's energy is its holder's, whatever runs on it: on a node of four GPUs that a stand-in for
-# NVIDIA's library plays.
+# A GPU's energy is charged to the job that holds it, whatever runs on it. The node has four simulated GPUs
+# (tests/fake's NVML library).
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
@@ -17,7 +17,7 @@ step_gpu_uj() {
 	ledger ".steps[] | select(.job == $1 and .step == \"$2\") | .gpu"
 }
 
-# gpu_joules ID STEP: as slurmdbd has them.
+# gpu_joules ID STEP: prints the step's GPU energy in slurmdbd.
 gpu_joules() {
 	job_acct "$1" TRESUsageInTot "$2" | tr , '\n' | sed -n 's,^ic/ceems_gpu_energy=,,p'
 }
@@ -33,7 +33,7 @@ is "$(ledger '.measured.total_uj')" 0 "nothing has been used yet"
 wait_for 60 gpu_is_noted "nvml (4 GPUs, NVIDIA Stand-in)"
 ok $? "slurmd says what it reads"
 
-# --- two jobs, one without a GPU, and a GPU that nobody has --------------------------------------
+# --- two jobs, one without a GPU, and a GPU that no job holds ------------------------------------
 
 submit_listed user1 batch --gres=gpu:1 --wrap 'sleep 1000'
 one=$job
@@ -49,7 +49,7 @@ is "$(step_gpu_uj "$one" batch)" 100000000 "one GPU, one job: all of its energy"
 is "$(job_energy_uj "$two")" 500003000 "two GPUs, one job"
 is "$(step_gpu_uj "$two" 0) $(step_gpu_uj "$two" batch)" "200001000 300002000" \
 	"its step has one of them, the rest of the job the other"
-is "$(ledger .unallocated.gpu)" 400003000 "the GPU that nobody has is unallocated"
+is "$(ledger .unallocated.gpu)" 400003000 "energy of the GPU that no job holds is unallocated"
 is "$(job_energy_uj "$none")" 0 "a busy job without a GPU has none of it"
 
 # --- ceems.prom ----------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ is "$(series "ceems_compute_unit_gpu_index_flag{hostname=\"n1\",manager=\"slurm\
 
 feed_gpu 0 50000 lost
 wait_for 60 gpu_is_noted "GPU 0 (GPU-00000000-0000-0000-0000-000000000000) cannot be read: No such device"
-ok $? "a lost GPU is said"
+ok $? "slurmd logs that a GPU is lost"
 feed_gpu 1 70000
 two_has_more() {
 	[ "$(step_gpu_uj "$two" 0)" = 270001000 ]

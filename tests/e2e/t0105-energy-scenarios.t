@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Everything that happens to jobs on a cluster, against what the counters of its four nodes truly
-# advanced by: what sacct shows of all jobs, and what nobody's is, add up to it.
+# Jobs are requeued, suspended, killed, drained and more on four nodes. The energy in sacct of all jobs, plus
+# unallocated and system energy, must add up to the advance of the nodes' counters.
 # shellcheck disable=SC2016
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
 
 nodes='n1 n2 n3 n4'
-# The nodes' own CPU time stands still: what this machine does beside the jobs is not theirs. Nodes
-# that never compute would learn an idle power, so they are told one, of a milliwatt. And jobs may
-# not take more memory than they asked for, where this machine can see to that.
+# --still-cpus: other work on this machine is not the nodes' CPU time. IdleWatts is set to 1 mW, since such nodes
+# would learn a wrong idle power. Jobs may not use more memory than they asked for, if this machine can limit memory.
 cluster_up --plugins acct_gather --fake-rapl --still-cpus --nodes 4 --cpus 8 --slurm-conf <(echo KillWait=2) \
 	--ceems-conf <(echo IdleWatts=0.001)
 can_limit=no
@@ -23,7 +22,7 @@ work_write
 busy="exec timeout 900 $e2e_work/work"
 jobs=()
 
-# run USER ARG...: submits, waits until it runs, keeps the id in $job and in the list of all.
+# run USER ARG...: submits a job, waits until it runs, and keeps its id in $job and in the list of all jobs.
 run() {
 	job=$(submit "$@")
 	jobs+=("$job")
@@ -38,15 +37,14 @@ feed_all() {
 	done
 }
 
-# uses_node ID: feeds the node and looks whether the job has begun to use it, and so has a share
-# of at least 20 J. In portions: what is fed at once is measured in one tick, in which the job may
-# not have had its turn.
+# uses_node ID: feeds the node once; true when the job has used the node and so has at least 20 J. Call it
+# repeatedly: one feed is measured in one tick, in which the job may get no CPU time.
 uses_node() {
 	feed 30000001
 	[ "$(job_energy_uj "$1")" -gt 20000000 ]
 }
 
-# job_j ID: the energy of all of a job's incarnations and steps in sacct.
+# job_j ID: prints the energy in sacct of all runs and steps of a job.
 job_j() {
 	inside sacct -n -P -D -j "$1" -o JobID,ConsumedEnergyRaw |
 		awk -F '|' -v id="$1.extern" '$1 == id { sum += $2 } END { print sum + 0 }'
@@ -111,12 +109,12 @@ paused=$job
 on n2 wait_for 120 uses_node "$paused"
 ok $? "a job has energy"
 inside scontrol suspend "$paused"
-# slurmctld says so before slurmd has done it: T by a signal, D in the freezer
+# slurmctld shows SUSPENDED before slurmd has stopped the process: state T by a signal, D in the freezer
 is_stopped() {
 	! inside ps -o stat= -p "$(inside pgrep -d , -f "$e2e_work/no-pause")" | grep -q '^[^DT]'
 }
 wait_for 60 is_stopped
-# what it used until then is still its
+# what it used until then is still charged to it
 ticks=$(on n2 ledger .ticks)
 ticked() {
 	[ "$(on n2 ledger .ticks)" -gt $((ticks + 2)) ]
@@ -202,7 +200,7 @@ for n in $nodes; do
 	on "$n" conserved "$n"
 done
 
-# The extern step of each node rounds to joules once: half a joule per job, node and incarnation.
+# The extern step of each node rounds to joules once: half a joule per job, node and run.
 fed=0
 nobodys=0
 for n in $nodes; do
@@ -217,7 +215,7 @@ done
 off=$(((fed - nobodys) / 1000000 - sum))
 slack=$(((${#jobs[@]} + 4) / 2 + 1))
 [ $off -ge -$slack ] && [ $off -le $slack ]
-ok $? "all jobs in sacct, $sum J, are what was fed but for nobody's: $(((fed - nobodys) / 1000000)) J"
+ok $? "all jobs have $sum J in sacct; fed, less unallocated and system: $(((fed - nobodys) / 1000000)) J"
 for job in "$wide" "${mix[0]}" "$paused"; do
 	is "$(job_acct "$job" ConsumedEnergyRaw)" "$(job_acct "$job" ConsumedEnergyRaw extern)" \
 		"job $job: sacct's row is what the extern steps reported"

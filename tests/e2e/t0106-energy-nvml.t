@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An NVIDIA GPU that is really there: what jobs are charged for it, against the driver's own counter, which
-# each job reads as the first and the last thing it does.
+# A real NVIDIA GPU: jobs are charged what the driver's own counter shows, which each job reads when it begins and
+# before it ends.
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
 . "$(dirname "$0")/energy.sh"
@@ -17,8 +17,8 @@ look() {
 }
 up=$(look)
 
-# submit_looking USER CMD ARG...: a job that looks, does CMD and looks again, and is there until a later reading.
-# Sets $job when it has begun.
+# submit_looking USER CMD ARG...: submits a job that reads the counter, runs CMD, reads the counter again, and stays for
+# 0.1 s, so that slurmd reads the counter once more. Sets $job when the job has begun.
 submit_looking() {
 	local user=$1 cmd=$2
 	shift 2
@@ -27,7 +27,7 @@ submit_looking() {
 	wait_for 120 has_step "$job" batch || bail "a job begins: $*"
 }
 
-# saw_mj USER ID: the GPU used between a job's looks
+# saw_mj USER ID: prints the mJ between the two readings of a job
 saw_mj() {
 	awk 'NR == 1 { first = $1 } END { if (NR < 2) exit 1; print $1 - first }' "$DIR/home/$1/read-$2"
 }
@@ -36,7 +36,7 @@ gpu_uj() {
 	ledger "[(.ended[], .steps[]) | select(.job == $1) | .gpu] | add // 0"
 }
 
-# charged USER ID FROM WHAT: the job has what it saw, and not more than the GPU used since FROM
+# charged USER ID FROM WHAT: the job must be charged at least what it read, and not more than the GPU used since FROM
 charged() {
 	local user=$1 id=$2 from=$3 what=$4 saw uj all j
 
@@ -87,7 +87,7 @@ nobody_has_more() {
 	[ $(($(ledger .unallocated.gpu) - idle_uj)) -gt 100000000 ]
 }
 wait_for 120 nobody_has_more
-ok $? "idle, it is nobody's"
+ok $? "idle energy of a GPU that no job holds is unallocated"
 
 # --- shares --------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ have_used() {
 wait_for 120 have_used
 read -r one_uj three_uj <<<"$out"
 diag "one of four shares has $one_uj uJ, three have $three_uj uJ"
-# to a microjoule in each of less than a thousand ticks
+# within a microjoule for each of less than a thousand ticks
 [ $((three_uj - 3 * one_uj)) -le 4000 ] && [ $((3 * one_uj - three_uj)) -le 4000 ]
 ok $? "of a GPU with four shares, three have three times what one has"
 inside scancel "$one" "$three"

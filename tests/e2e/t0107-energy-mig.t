@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# GPUs that MIG divides, beside whole ones: gres.conf names the file of each instance alone, after the whole GPUs.
+# MIG instances and whole GPUs on one node. gres.conf names only the compute instance's file for each instance, after
+# the whole GPUs.
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
 
-# The 1g.5gb is not in NVML's list; of GPU 9 the driver knows nothing.
+# NVML does not list the 1g.5gb instance; the driver has no GPU 9.
 cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8 \
 	--fake-mig "0:1:3g.20gb 0:2:4g.20gb 2:1:2g.10gb 2:5:1g.5gb? 9:3:2g.20gb?"
 
@@ -17,13 +18,13 @@ step_gpu_uj() {
 	ledger ".steps[] | select(.job == $1 and .step == \"$2\") | .gpu"
 }
 
-# held_by USER GRES: a job with it, in $job
+# held_by USER GRES: starts a job that holds GRES; its id is in $job
 held_by() {
 	job=$(submit "$1" -n1 -o /dev/null --gres="$2" --wrap 'sleep 1000')
 	wait_for 120 has_step "$job" batch || bail "a job begins: $2"
 }
 
-# has_share JOB PPM OF_UJ WHAT: to a microjoule in each of a few ticks
+# has_share JOB PPM OF_UJ WHAT: the job must have PPM of OF_UJ, within a microjoule for each of a few ticks
 has_share() {
 	local uj want=$(($2 * $3 / 1000000))
 

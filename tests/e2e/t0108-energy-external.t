@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A site's own meter as the node's only sensor: what it counts is booked to the microjoule, and what
-# cannot be true of its file is never a joule.
+# A site's own meter (source external) as the node's only sensor. What it counts is booked to the microjoule; values
+# that cannot be true are refused and add no energy.
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
 
 meter=$e2e_work/meter
 
-# meter_says JOULES [SECONDS_AGO]: written beside it, then renamed, as ceems.conf(5) asks.
+# meter_says JOULES [SECONDS_AGO]: writes the meter's file by a rename, as ceems.conf(5) demands.
 meter_says() {
 	local now
 	now=$(date +%s.%N)
@@ -43,7 +43,7 @@ ok $? "slurmd says what it reads"
 
 # --- what it counts ----------------------------------------------------------------------------------
 
-# That the cluster took its time to start is no matter: the base is of now.
+# A fresh base value, since the cluster may have taken long to start.
 meter_says 1000
 wait_ticks
 meter_says 4500.000001

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A BMC that shows what the whole node draws beside RAPL: its level and RAPL's shape make the rest
-# of the node, which jobs have in sacct; and a BMC that hangs costs nothing else. The BMC is played
-# by a program in the place of ceems-ipmi.
+# A BMC that measures the whole node, together with RAPL: the BMC's energy less RAPL's is domain other, which jobs
+# have in sacct. If the BMC hangs, RAPL is still read and booked. A program in the place of ceems-ipmi simulates the
+# BMC.
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
 [ -e "${E2E_BUILDDIR:-$(e2e_builddir)}/src/helpers/ceems-ipmi" ] || skip_all "the source ipmi is not built"
@@ -14,8 +14,8 @@ bmc=$e2e_work/bmc
 told=$e2e_work/told
 : >"$told"
 
-# What helper.h promises; $bmc has milliwatts, or "hang". Each sample is kept in $told. A gap of more than 20 s is
-# not bridged: after a longer one the samples are old ones, 15 s apart, until they are up to date.
+# Speaks the protocol of helper.h. The file $bmc has milliwatts, or "hang". Each sample is kept in $told. The sampler
+# bridges gaps of up to 20 s, so after a longer gap this sends samples of past times, 15 s apart, up to now.
 cat >"$e2e_work/helpers/ceems-ipmi" <<EOT
 #!/usr/bin/python3
 import select, sys, time
@@ -41,7 +41,7 @@ bmc_shows() {
 	mv "$bmc.tmp" "$bmc"
 }
 
-# What was told until now, by the trapezoid rule.
+# Prints the energy of the samples so far, by the trapezoid rule.
 node_uj() {
 	local mw t last_mw='' last_t units=0
 	while read -r mw t; do
@@ -63,7 +63,7 @@ is_above() {
 	[ "$(ledger "$1")" -gt "$2" ]
 }
 
-# has_rest: all that the BMC showed is booked, RAPL's part of it as such.
+# has_rest: all energy that the BMC showed is booked, RAPL's part in its own domains.
 has_rest() {
 	local uj
 	uj=$(ledger .measured.total_uj)
@@ -75,7 +75,7 @@ has_rapl() {
 }
 
 wait_for 60 is_above .measured.other 0
-ok $? "the node has a level before RAPL has a shape"
+ok $? "domain other has the BMC's energy before RAPL is fed"
 
 # --- a job ---------------------------------------------------------------------------------------
 
@@ -83,7 +83,7 @@ job=$(submit user1 -n2 -o /dev/null --wrap 'exec timeout 1000 sh -c "while :; do
 of_batch=".steps[] | select(.job == $job and .step == \"batch\")"
 wait_for 120 is_above "[$of_batch] | length" 0
 ok $? "a busy job runs"
-# less than the node draws, however busy this machine is with other things
+# less than the BMC shows, however busy this machine is
 job_has_rest() {
 	feed 20000000 2000000
 	is_above "$of_batch | .other" 0 && is_above "$of_batch | .cpu" 0
@@ -104,15 +104,15 @@ is "$(job_acct "$job" 'TRESUsageOutMax%500' extern | tr , '\n' | grep '^ic/ceems
 
 # --- the BMC hangs -------------------------------------------------------------------------------
 
-# when it has told what the node drew until all of RAPL was booked, or there would be parts of nothing
+# The BMC hangs only after it has shown the power until all of RAPL was booked; else RAPL would exceed the BMC.
 has_told() {
 	[ "$(wc -l <"$told")" -ge "$1" ]
 }
 wait_for 60 has_told $(($(wc -l <"$told") + 2))
-ok $? "the BMC tells"
+ok $? "the BMC's samples arrive"
 bmc_shows hang
 wait_for 120 slurmd_says "ipmi: has no new readings"
-ok $? "a BMC that hangs is said"
+ok $? "slurmd logs that the BMC has no new readings"
 wait_for 120 has_rest
 ok $? "parts and rest are what the BMC showed, to the microjoule"
 is "$(ledger '"\(.difference_uj) \(.conservation_error_uj)"')" "0 0" \

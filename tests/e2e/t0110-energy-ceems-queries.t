@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# CEEMS's dashboards on a Prometheus with contrib/prometheus/ceems-compat.rules: what they ask of a long-running
-# job and of its node has a value, from a real ceems.prom.
+# CEEMS's dashboards on a Prometheus with contrib/prometheus/ceems-compat.rules: each query about a long-running job
+# and its node must have a value, from a real ceems.prom.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
@@ -62,7 +62,7 @@ prometheus --config.file="$e2e_work/prometheus.yml" --storage.tsdb.path="$e2e_wo
 	--web.listen-address="127.0.0.1:$port" >"$e2e_work/prometheus.log" 2>&1 &
 pids="$pids $!"
 
-# What a dashboard or a rule of CEEMS's asks, by name, selectors included
+# Prints the queries of CEEMS's dashboards and rules: metric names with selectors
 of_job='uuid:ceems_cpu_usage:ratio_irate uuid:ceems_host_power_watts:pue uuid:ceems_host_emissions_g_s:pue
 ceems_compute_unit_cpus ceems_compute_unit_memory_total_bytes ceems_compute_unit_memory_rss_bytes
 ceems_compute_unit_cpu_user_seconds_total ceems_compute_unit_cpu_system_seconds_total'
@@ -109,7 +109,7 @@ have_all() {
 	without_data >"$e2e_work/without"
 	[ ! -s "$e2e_work/without" ]
 }
-# the file moves every 5 s, so that irate() of scrapes 2 s apart is 0 now and then
+# the file is written every 5 s, so irate() of scrapes 2 s apart is 0 now and then
 wait_for 90 have_all
 is "$(cat "$e2e_work/without")" "" "all of $(queries | wc -l) queries have data"
 is "$(curl -s "http://127.0.0.1:$port/api/v1/rules" |

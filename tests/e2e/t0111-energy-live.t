@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A job that is one long step: what ceems.prom and sstat show of it moves while it runs, not when it ends.
+# The series in ceems.prom and the TRES in sstat of a job with one long step must change while it runs, not only when
+# it ends.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -35,7 +36,7 @@ chmod 644 "$DIR/home/worker"
 job=$(submit user1 --mem=400 --ceems-perf=net -o /dev/null --wrap "exec timeout 600 perl $DIR/home/worker")
 job_is "$job" RUNNING || wait_for 60 job_is "$job" RUNNING
 
-# value NAME FILE: of the job; NAME may have labels behind a comma.
+# value NAME FILE: prints the job's value of a series; NAME may have labels after a comma.
 value() {
 	awk -v name="${1%%,*}{hostname=\"n1\",manager=\"slurm\",uuid=\"$job\"${1#"${1%%,*}"}}" \
 		'$1 == name { print $2 }' "$2"
@@ -69,7 +70,7 @@ feed 5000000 0
 wait_for 60 is_there
 ok $? "the step's series are there while it runs"
 
-# Files that differ by their tick; between two of them everything moved.
+# Copies of ceems.prom of several ticks; between two of them every series must change.
 stamp() {
 	awk '/^ceems_ledger_last_tick_timestamp_seconds/ { print $2 }' "$1"
 }
@@ -123,7 +124,7 @@ for round in 1 2 3; do
 	unmoved="$unmoved$(not_moved $((round - 1)) "$round")"
 done
 is "$still" "" "every series moved between each two of four files"
-# One file after the other: sstat took time between those above.
+# Consecutive files: between those above sstat took time.
 stamps=
 for round in 1 2 3 4; do
 	cp "$prom" "$e2e_work/last.prom"
@@ -137,7 +138,7 @@ is "$within" 1 "which are written every 5 s:$stamps"
 is "$unmoved" "" "and every TRES of the running step moved in sstat each time"
 is "$(live_value In ic/ceems_nodes "$e2e_work/live3")" 1 "which says that one node's energy is known"
 
-# The end goes on from there: no counter goes back, which Prometheus would take for a new one.
+# At the step's end no counter may decrease: Prometheus would take that for a reset.
 live_s=$(date +%s)
 inside scancel "$job"
 has_ended() {
@@ -151,7 +152,7 @@ for name in $counters; do
 done
 is "$back" "" "and no counter went back when the step ended"
 
-# Slurm adds up what it polled of the tasks; the end sets all of it.
+# While a step runs, Slurm adds up what it polled; at the end it stores the final values.
 wait_for 60 is_used "$job" batch In ic/ceems_cpu_time || bail "sacct has the step"
 run_s=$(($(date +%s) - live_s + 6)) # since the reading that sstat showed last
 more=

@@ -6,7 +6,7 @@
 needs_plugins acct_gather jobcomp spank
 . "$(dirname "$0")/energy.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed (contrib/deps test)"
-# on v2 the private cluster has Slurm limit no memory, and gather nothing by cgroups
+# on v2, the private cluster's Slurm limits no memory and gathers nothing from cgroups
 [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ] || skip_all "no v1 memory cgroups here"
 cluster_up --nodes 2 --cpus 4 --fake-rapl --ceems-conf <(echo Sinks=file)
 echo ConstrainRAMSpace=yes >>"$DIR/etc/cgroup.conf"
@@ -59,7 +59,7 @@ finished "$idle" batch
 mean=$(job_acct "$idle" "TRESUsageInTot%2000" batch | tr , '\n' | sed -n 's|^ic/ceems_memory_time=||p')
 within "80 MiB for 4 s, by time and to a tick: 320 MiB s" "$((${mean:-0} * 1024))" 240 480
 
-# --- a peak of an instant ----------------------------------------------------------------------------
+# --- a peak between two samples ------------------------------------------------------------------------
 
 for try in 1 2 3 4 5 6 7 8; do
 	burst=$(submit user1 -N1 -w n1 --mem=400 -o "$DIR/home/out/burst.$try" --wrap "$load burst 32")
@@ -108,7 +108,7 @@ step0='.steps[] | select(.stepid == 0)'
 is "$(field "$step0 | .load_imbalance.memory.max_node")" n2 "the record names the node with the most"
 within "its peak" "$(field "$step0 | .load_imbalance.memory.max_bytes")" 150 210
 is "$(field "$step0 | .load_imbalance.memory.max_bytes == .usage.memory.peak_bytes")" true "is the step's: no sum"
-is "$(field "$step0 | .usage.nodes.memory_nodes")" 2 "both nodes told"
+is "$(field "$step0 | .usage.nodes.memory_nodes")" 2 "memory_nodes: both nodes reported"
 is "$(field "$step0 | .usage.memory.allocated_bytes")" $((400 * MIB)) "allocated: of a node"
 is "$(field "$step0 | .derived | (.memory_mean_bytes > 0 and .memory_efficiency > 0.3)")" true "mean and efficiency"
 is "$(inside "$ceems" job --long "$uneven.0" | grep -cE '^ +memory, largest node +[0-9.]+ MiB on n2$')" 1 "ceems job says so"

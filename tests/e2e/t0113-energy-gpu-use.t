@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# How jobs use their GPUs, which a stand-in for NVIDIA's library plays: sacct, the record, ceems.prom.
+# Use of simulated GPUs (tests/fake's NVML library) by jobs in sacct, the record and ceems.prom.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
@@ -32,7 +32,7 @@ gpu() {
 gpu_max() {
 	job_acct "$1" "TRESUsage$3Max%2000" "$2" | tr , '\n' | sed -n "s|^ic/ceems_gpu_$4=||p"
 }
-# share WHAT PART WHOLE PERCENT: to a thousandth
+# share WHAT PART WHOLE PERCENT: PART must be PERCENT of WHOLE, to a thousandth
 share() {
 	awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN { d = a / b - p / 100; exit !(b > 0 && d < 0.001 && d > -0.001) }'
 	ok $? "$1: $4 % (${2:-nothing} of ${3:-nothing})"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# srun --profile=energy: Debian's profile plugins get series of each step, which add up to what sacct has of it.
+# srun --profile=energy: Debian's profile plugins get a series of each step, which adds up to the step's energy in
+# sacct.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
@@ -11,8 +12,8 @@ for tool in h5dump sh5util; do
 done
 has_profile hdf5 || skip_all "acct_gather_profile_hdf5.so is not installed (contrib/deps test)"
 
-# profile_up TYPE GPUS LINE...: a cluster with that profile plugin and acct_gather.conf. Ticks come when a step asks for
-# them, and every 5 s for ceems.prom.
+# profile_up TYPE GPUS LINE...: starts a cluster with that profile plugin, and LINEs in acct_gather.conf. The sampler
+# ticks when a step asks for a reading, and every 5 s for ceems.prom.
 profile_up() {
 	local type=$1 gpus=$2
 	shift 2
@@ -89,9 +90,9 @@ passes "and extracts the series" as user1 sh5util -E -j "$job" -i "$DIR/home/use
 is "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "energy_uj") c = i } $1 == "0" { s += $c }
 	END { printf "%.0f", s }' "$DIR/home/user1/job.csv")" "$uj" "with the same energy"
 
-# --- nobody asks -----------------------------------------------------------------------------------
+# --- no step is profiled ---------------------------------------------------------------------------
 
-# ticks_of JOB: in 6 s in which its step 0 runs.
+# ticks_of JOB: prints the ticks in 6 s in which its step 0 runs.
 ticks_of() {
 	local ticks end
 	has_step "$1" 0 || wait_for 60 has_step "$1" 0
@@ -133,7 +134,7 @@ wait_energy "$job" 0
 is "$(job_acct "$job" State 0)" COMPLETED "without a profile plugin a step with --profile runs"
 [ "$(job_acct "$job" ConsumedEnergyRaw 0)" -ge 2 ]
 ok $? "and has its energy"
-is "$(complaints)" "" "and nothing is said"
+is "$(complaints)" "" "and our plugins log nothing unusual"
 
 # --- influxdb --------------------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ fi
 profile_up influxdb 1 ProfileInfluxDBHost=http://127.0.0.1:8086 ProfileInfluxDBDatabase=slurm \
 	ProfileInfluxDBRTPolicy=autogen
 cat >"$DIR/home/influxdb.py" <<'EOP'
-# What InfluxDB 1.x takes at /write, line by line into a file.
+# Simulates InfluxDB 1.x: writes the lines that are posted to /write to a file.
 import http.server, sys, urllib.parse
 
 class Write(http.server.BaseHTTPRequestHandler):
@@ -169,7 +170,7 @@ listens() {
 }
 wait_for 60 listens || bail "the stand-in of InfluxDB listens"
 use_gpu 0 30 1024 processes=1
-# Slurm 26.05 profiles nothing unless asked, older ones all
+# Slurm 26.05 profiles only on request, older versions everything
 job=$(submit user1 -n1 --gres=gpu:1 --profile=all --acctg-freq=energy=1 -o /dev/null \
 	--wrap "srun $DIR/home/busy $DIR/home/go/1")
 wait_for 60 step_grows "$job" 0 2000000

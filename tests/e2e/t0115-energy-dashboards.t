@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The dashboards on a real Prometheus with a real node_exporter, and on MariaDB: which panels have data while jobs run, and
-# that a job's energy there is what sacct says. The rules are evaluated meanwhile, and three alerts brought about.
+# The dashboards on a real Prometheus with a real node_exporter, and on MariaDB: all panels that can have data on this
+# machine must have it while jobs run, and a job's energy must be sacct's. The rules must evaluate, and three alerts are
+# caused and must fire.
 # shellcheck disable=SC1091,SC2154,SC2016
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
@@ -33,7 +34,7 @@ for folder in n1 ceems; do
 	[ ! -d "$TEXTFILE_DIR/$folder" ] || start_exporter $folder --collector.cpu --collector.cpu.info --collector.meminfo
 done
 rules=$e2e_top/contrib/prometheus
-# the rules as they are, but for times: what must last for minutes lasts for seconds here; and over seconds, a rate is rough
+# the rules with shorter times: seconds instead of minutes. Over seconds a rate is only approximate
 sed 's/vector(0.9)/vector(0.5)/; s/vector(60)/vector(10)/; s/vector(120)/vector(10)/' "$rules/ceems-thresholds.rules" >"$e2e_work/ceems-thresholds.rules"
 sed 's/^\( *for:\) .*/\1 1s/; s/\[[0-9]*[mh]\]/[20s]/g' "$rules/ceems.rules" >"$e2e_work/ceems.rules"
 start_prometheus "$e2e_work/ceems.rules, $e2e_work/ceems-thresholds.rules, $rules/ceems-compat.rules"
@@ -44,7 +45,7 @@ value() {
 
 # --- jobs ---------------------------------------------------------------------------------------------
 
-# One GPU is used by a process, the other one by none; with what both use meanwhile.
+# A process uses one GPU, none the other; both use energy.
 use_gpus() {
 	"$cluster" gpu "$DIR" n1 0 +500 \
 		processes=1,reasons=4,gpm=1.50+2.40+3.20+5.10+10.25+12.30+11.5+13.6+20.2+21.3+60.1+61.2 30 4096
@@ -65,17 +66,17 @@ wait_for 120 has_step "$idle" batch
 printf '%s\n' Providers=rte "SeriesFile=$e2e_work/fetched.csv" RteUrl=https://127.0.0.1:1 Tries=1 >"$e2e_work/ceems-factors.conf"
 inside "$ceems" factors update --conf "$CEEMS_CONF" --factors-conf "$e2e_work/ceems-factors.conf" >/dev/null 2>&1
 
-# What has no data here, each with its reason; a metric that appears may go from the list.
+# Metrics that have no data in this test, with the reason. Remove a metric that has data.
 known='ceems_factors_until' # no provider answers
 known="$known|ceems_perf_(cpucycles|instructions|cache|branch)" # no PMU, and not asked for
-known="$known|ceems_compute_unit_(cpu|memory|io)_(pressure|throttled|user|system)|ceems_compute_unit_memory_" # cgroups of this machine
-known="$known|ceems_compute_unit_io_|ceems_ebpf_|ceems_perf_" # BPF that this kernel may refuse
+known="$known|ceems_compute_unit_(cpu|memory|io)_(pressure|throttled|user|system)|ceems_compute_unit_memory_" # depends on this machine's cgroups
+known="$known|ceems_compute_unit_io_|ceems_ebpf_|ceems_perf_" # this kernel may refuse BPF
 known="$known|ceems_emission_factor_age" # a yearly factor does not age
-known="$known|ceems_gpu_ecc_|ceems_gpu_sm_clock|ceems_gpu_memory_clock|ceems_gpu_power_limit" # the stand-in does not tell
+known="$known|ceems_gpu_ecc_|ceems_gpu_sm_clock|ceems_gpu_memory_clock|ceems_gpu_power_limit" # not in tests/fake's NVML library
 unexpected() {
 	feed 3000000 300000
 	use_gpus
-	submit user3 -n1 -o /dev/null --wrap true >/dev/null # the controller tells of jobs that end
+	submit user3 -n1 -o /dev/null --wrap true >/dev/null # a job that ends, for the controller's series
 	"$ceems" dashboards --dir "$dashboards" --check "$url" --set jobid="$job" >"$e2e_work/panels" 2>&1 || return 1
 	grep -E ': (empty|in part): ' "$e2e_work/panels" | grep -vE ": no ($known)"
 	return 0
@@ -91,7 +92,7 @@ is "$(failing_rules)" "" "no rule fails"
 
 # --- CEEMS's dashboards --------------------------------------------------------------------------------
 
-# The rows of doc/ceems-compat.md with what is there on this machine: what has no data.
+# Prints the metrics of doc/ceems-compat.md that should have data on this machine and have none.
 there='always|GPM'
 find /sys/fs/cgroup -maxdepth 2 -name memory.stat 2>/dev/null | grep -q . && there="$there|memory cgroup"
 ! bpf_is_loaded || there="$there|with BPF${perf:+|ceems-perf=net}"
@@ -123,7 +124,7 @@ diag "series of the node: $(grep -vc '^#' "$TEXTFILE_DIR/n1/ceems.prom"), of job
 
 # --- the same energy -------------------------------------------------------------------------------------
 
-# what was fed last has been scraped
+# wait until the last feed has been scraped
 is_scraped() {
 	local j
 	j=$(value "sum(last_over_time(ceems_compute_unit_energy_joules_total{uuid=\"$job\"}[1h]))")

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each alert of ceems.rules is brought about by its cause, on a real Prometheus with real node_exporters: it fires, says what
-# it should, and ends with its cause; Alertmanager sends it to whom the example of routes says. The causes:
+# Each alert of ceems.rules is caused on a real Prometheus with real node_exporters. It must fire with the right text and
+# end when the cause ends, and Alertmanager must send it to the receivers of the example of routes. The causes:
 #	n1	jobs hold GPUs, with and without a process, and use none
 #	n2	its sensors disagree; then they are removed
 #	n3	it needs more idle power than the others; a job sleeps; a slurmstepd is killed
 #	n4	a counter jumps; slurmd hangs, then is stopped, and its ledger is edited
 #	controller	slurmdbd is down, then the broker; the store has no room; the recorder is killed; MariaDB refuses a row
 #	factors		a series that ended, a provider that does not answer
-# For two alerts a test has no cause. A conservation error is a bug of ours, so the ledger is edited; and the hook is never
-# slow, so its limit is lowered to 0.
+# Two alerts cannot be caused: a conservation error would be a bug of ours, so the ledger is edited; and the hook is
+# never slow, so its limit is lowered to 0.
 # shellcheck disable=SC1091,SC2154,SC2016
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
@@ -20,7 +20,7 @@ build=${E2E_BUILDDIR:-$(e2e_builddir)}
 [ -e "$build/src/libsink/libsinkmariadb.la" ] || skip_all "no MariaDB sink in this build"
 
 series=$e2e_work/factors.csv
-# The grid's factor of a time that ended so many hours ago.
+# Prints a series of the grid's factor that ended that many hours ago.
 put_series() {
 	local until
 	until=$(($(date +%s) - $1 * 3600))
@@ -33,7 +33,7 @@ put_series() {
 }
 put_series 4
 
-# The broker is Kafka where there is one, else the sink's MariaDB.
+# The broker is Kafka if it is installed, else the sink's MariaDB.
 broker=sinkdb sink=mariadb kafka=()
 if command -v java >/dev/null && "$e2e_top/contrib/kafka/get" >/dev/null 2>&1 && [ -e "$build/src/libsink/libsinkkafka.la" ]; then
 	broker=kafka sink=kafka kafka=(--kafka)
@@ -48,7 +48,7 @@ for folder in n1 n2 n3 n4 ceems; do
 	start_exporter $folder
 done
 
-# The example as it is, but for times, and for a web hook in each receiver's place.
+# The example of Alertmanager's configuration, with shorter times, and a web hook as each receiver.
 hook=$(free_port)
 beside hook /usr/bin/python3 -c '
 import http.server, json, sys
@@ -75,7 +75,7 @@ manager=$(free_port)
 beside alertmanager prometheus-alertmanager --config.file="$e2e_work/alertmanager.yml" --storage.path="$e2e_work/alertmanager" \
 	--web.listen-address="127.0.0.1:$manager" --cluster.listen-address=
 
-# What must last for minutes lasts for a second here. All else is changed where a site changes it.
+# The rules, with one second instead of minutes. All other changes are those that a site may make.
 sed 's/^\( *for:\) .*/\1 1s/; s/\[[0-9]*[mh]\]/[20s]/g' "$rules/ceems.rules" >"$e2e_work/ceems.rules"
 awk '
 	BEGIN {
@@ -94,7 +94,7 @@ start_prometheus "$e2e_work/ceems.rules, $e2e_work/ceems-thresholds.rules" \
 # --- firing and not firing ----------------------------------------------------------------------------
 
 mkdir "$e2e_work/fired"
-# told ALERT LABEL VALUE: it fires; what Prometheus says of it is kept.
+# told ALERT LABEL VALUE: the alert fires; keeps what Prometheus has of it.
 told() {
 	is_firing "$@" >"$e2e_work/alert" && mv "$e2e_work/alert" "$e2e_work/fired/$1"
 }
@@ -116,7 +116,7 @@ ends() {
 
 # --- what happens on the nodes, all the time ----------------------------------------------------------
 
-# The same energy every second; n3 idles at three times the power of the others. What is to happen meanwhile is a file.
+# Feeds all nodes every second; n3 idles at three times the power of the others. Files control what else happens.
 touch "$e2e_work/rejected"
 node_uses() {
 	[ -e "$DIR/sysroot/$1/sys/class/powercap" ] || return 0
@@ -144,7 +144,7 @@ echo 0 >"$psys/energy_uj"
 on n2 restart_slurmd
 beside feeder feeder
 
-# One GPU has a process that does nothing, the other one none.
+# One GPU has a process that does nothing, the other GPU no process.
 "$cluster" gpu "$DIR" n1 0 +0 processes=1 0 1024
 "$cluster" gpu "$DIR" n1 1 +0 ok 0 1024
 asleep=$(submit user1 -w n1 -n1 --gres=gpu:1 -o /dev/null --wrap "sleep 900")
@@ -225,7 +225,7 @@ store_used() {
 }
 wait_for 60 prom_is 'ceems_recorder_jobs_waiting{}' 0
 used=$(store_used)
-# recorder_with LINE: it starts with this one in ceems.conf
+# recorder_with LINE: starts the recorder with LINE in ceems.conf
 recorder_with() {
 	{
 		cat "$e2e_work/ceems.conf"
@@ -285,8 +285,8 @@ ends "n2 has a sensor again" CeemsSensorReplaced hostname n2
 ends "the grid's factor is fresh" CeemsFactorStale region FR
 fires "the recorder was killed" CeemsRecorderDown hostname ceems
 
-# edit_error FROM TO: conservation_error_uj in both pages of n4's ledger. It lies between the number of ticks and that of
-# rejected readings.
+# edit_error FROM TO: changes conservation_error_uj in both pages of n4's ledger. The field lies between the numbers of
+# ticks and of rejected readings.
 edit_error() {
 	/usr/bin/python3 - "$DIR/run/ceems/n4.ledger" "$(on n4 ledger '"\(.ticks) \(.rejected)"')" "$@" <<-'EOT'
 		import struct, sys
@@ -317,7 +317,7 @@ ends "the ledger has none" CeemsConservationError hostname n4
 
 # --- the recorder is back; MariaDB refuses a row ----------------------------------------------------------
 
-# An alert that another one explains is told to nobody.
+# An alert that another alert explains is inhibited.
 is_inhibited() {
 	curl -s "http://127.0.0.1:$manager/api/v2/alerts" | jq -e --arg name "$1" \
 		'any(.[]; .labels.alertname == $name and (.status.inhibitedBy | length > 0))'
@@ -328,7 +328,7 @@ ok $? "while the recorder is down, Alertmanager holds back that a sink is behind
 sql "ALTER TABLE job ADD CONSTRAINT narrow CHECK (job_name <> 'refused')"
 passes "the recorder is back" recorder_with
 job_ends refused
-job_ends taken # a sink that takes nothing at all is down
+job_ends taken # so that the sink takes some records; one that takes none counts as down
 ends "the recorder runs" CeemsRecorderDown hostname ceems
 ends "it takes job ends" CeemsInboxWaiting hostname ceems
 ends "the store has room" CeemsStoreGrowing hostname ceems
@@ -343,7 +343,7 @@ sed -i '/^rule_files/s/, .*/ ]/' "$e2e_work/prometheus.yml"
 kill -HUP "$prometheus"
 fires "their file is not loaded" CeemsThresholdsMissing component recorder
 
-# --- what was said, and to whom ----------------------------------------------------------------------------
+# --- texts and receivers of alerts ----------------------------------------------------------------------------
 
 is "$(cd "$e2e_work/fired" && printf '%s\n' *)" "$(sed -n 's/^ *- alert: //p' "$rules/ceems.rules" | LC_ALL=C sort)" \
 	"every alert has fired"
@@ -355,7 +355,7 @@ is "$(for alert in "$e2e_work"/fired/*; do
 	section=$(jq -r '.annotations.runbook_url' "$alert")
 	grep -qix "## ${section#*#}" "$e2e_top/doc/runbook.md" || echo "$section"
 done)" "" "and a section of the runbook"
-# goes_to RECEIVER ALERT STATE: and to no other
+# goes_to RECEIVER ALERT STATE: the alert went to RECEIVER and to no other
 goes_to() {
 	[ "$(jq -r --arg name "$2" --arg status "$3" 'select(.labels.alertname == $name and .status == $status) | .to' \
 		"$e2e_work/received" | sort -u)" = "$1" ]

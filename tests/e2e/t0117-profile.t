@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --ceems-profile: a file per step and node, written as the user, in which each function has the part of the samples that
-# it has of the CPU time. Who did not ask is not sampled, and whatever happens to the program, nothing is left behind.
+# --ceems-profile: a file per step and node, written as the user. Each function must have the share of the samples that
+# it has of the CPU time. Steps without the option are not sampled. Nothing is left if ceems-profile is killed.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -26,12 +26,12 @@ cat >"$e2e_work/storm" <<-EOT
 EOT
 chmod 755 "$e2e_work/storm"
 
-# of FILE EXPRESSION: pprof.py
+# of FILE EXPRESSION: prints an expression of pprof.py about a profile
 of() {
 	/usr/bin/python3 "$here/pprof.py" "$@"
 }
 
-# conf LINE...: other lines about profiles for the node's ceems.conf
+# conf LINE...: replaces the lines about profiles in the node's ceems.conf
 conf() {
 	sed -i '/^Profile/d' "$DIR/etc/ceems.conf"
 	printf '%s\n' "$@" >>"$DIR/etc/ceems.conf"
@@ -49,7 +49,7 @@ two_programs() {
 	[ "$(programs | wc -l)" = 2 ]
 }
 
-# What the kernel has of ours: programs at clock events.
+# Prints how many of our BPF programs at clock events are in the kernel.
 filters() {
 	inside bpftool prog show 2>/dev/null | grep -c 'name ceems_profile'
 }
@@ -58,12 +58,12 @@ slurmd_says_n() {
 	[ "$(slurmd_says "$2")" -ge "$1" ]
 }
 
-# said LOG COUNT TEXT
+# said LOG COUNT TEXT: COUNT lines of LOG have TEXT
 says() {
 	[ "$(grep -h 'ceems: profile: ' "$LOG_DIR/slurmd.n1.log" | grep -c -F -- "$2")" = "$1" ]
 }
 
-# run COMMAND ARG...: a step of user1's, srun ARG... COMMAND; its job's id in $job, its exit status returned.
+# run COMMAND ARG...: runs a step of user1, srun ARG... COMMAND. Sets $job, and returns srun's exit status.
 run() {
 	local command=$1 rc
 	shift
@@ -87,9 +87,9 @@ for value in 0 1000 soon 99,99 user,both; do
 done
 has "$(inside srun --help)" "--ceems-profile" "srun --help knows the option"
 
-# --- two at once at different rates, and one that did not ask ----------------------------------------
+# --- two at once at different rates, and one without a profile ---------------------------------------
 
-# start USER OUTPUT PERCENT ARG...: its job's id
+# start USER OUTPUT PERCENT ARG...: submits a job, prints its id
 start() {
 	local user=$1 output=$2 percent=$3
 	shift 3
@@ -144,7 +144,7 @@ is "$(find "$home" -name "ceems-profile-$a.*" -o -name "ceems-profile-$c.*" | wc
 run "$e2e_work/two 1 50" -n2 --ceems-profile=499
 ok $? "a step of two tasks"
 is "$(of "$(file_of "$job" 0)" "sorted({s.labels.get('task') for s in samples if s.labels['process'] == 'two'})")" "[0, 1]" \
-	"the samples of both are told apart"
+	"each sample has its task"
 run "$e2e_work/storm" --ceems-profile=999
 file=$(file_of "$job" 0)
 is "$(of "$file" "sum('main' in s.frames for s in of(process='short')) > 0")" True \
@@ -154,7 +154,7 @@ is "$(of "$file" "sum(s.count for s in samples if s.labels.get('stack') == 'fail
 
 # --- a program that is killed; scancel ----------------------------------------------------------------
 
-# half NAME: the pid of one of the two
+# half USER: the pid of the ceems-profile that runs as USER; a step has one as root and one as the user
 half() {
 	inside pgrep -x -u "$1" ceems-profile
 }
@@ -181,7 +181,7 @@ is "$(of "$(file_of "$job" 0)" 'total > 0')" True "a job that is cancelled has i
 
 # --- a Pyroscope server -------------------------------------------------------------------------------
 
-# waits_in_queue N: so many parts of profiles
+# waits_in_queue N: N parts of profiles are in the queue
 waits_in_queue() {
 	[ "$(find "$DIR/push" -name '*.part' 2>/dev/null | wc -l)" = "$1" ]
 }
@@ -226,7 +226,7 @@ ok $? "a step without its folder runs"
 wait_for 10 says 1 "$DIR/nowhere/ceems-profile-$job.0-n1.pb.gz: No such file or directory; the profile of this step ends there"
 ok $? "the log says what is not there"
 conf "ProfileDir=none"
-has "$(inside "$ceems" check --node n1 2>&1)" "ProfileDir     --ceems-profile is off" "ceems check knows a site without profiles"
+has "$(inside "$ceems" check --node n1 2>&1)" "ProfileDir     --ceems-profile is off" "ceems check says that profiles are off"
 run true --ceems-profile
 ok $? "a step whose profile is forbidden runs"
 has "$(cat "$e2e_work/run.out")" "this step is not profiled: this cluster does not allow profiles" "and its user is told"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Eight jobs at once on one node, each with another known load: memory, CPU time and energy are each job's own, four
-# have a GPU each, and all of it adds up to what the node used.
+# Eight jobs at once on one node, each with a different known load; four hold a GPU each. Each job must have its own
+# memory, CPU time and energy, and all energy must add up to the node's.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
@@ -14,7 +14,7 @@ if [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
 fi
 . "$(dirname "$0")/eight.sh"
 
-# The node uses 1 J per ms of the jobs' CPU time, in portions as they take it: so the energy of each is known.
+# Feeds the node 1 J per ms of the jobs' CPU time, in portions as they use it. So the energy of each job is known.
 feed_work() {
 	local ms
 
@@ -38,7 +38,7 @@ eight_agree
 for ((i = 1; i <= 8; i++)); do
 	cpu=$(usage "${job[$i]}" batch In ic/ceems_cpu_energy)
 	ms=$(eight_worked_ms "$i")
-	# a tick may fall between what a job does and what is fed for it; and a job that waits takes some
+	# a tick may fall between a job's CPU time and the feed for it; and a job that waits uses some CPU time
 	within "job $i, J for $ms ms of work" "${cpu:-}" $((ms * 9 / 10 - 15)) $((ms * 11 / 10 + 30))
 	if [ "$i" -lt 5 ]; then
 		is "$(usage "${job[$i]}" batch In ic/ceems_gpu_energy)" 0 "none of the GPUs that others hold"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs without frame pointers, of known shape: in each profile heavy() has its part of the samples, and stacks are whole.
-# The same run as perf(1) sees it. CEEMS_PROFILE_SECONDS is the CPU time of each [30].
+# Programs without frame pointers, with known shares of CPU time: in each profile heavy() must have its share of the
+# samples, and stacks must be whole. perf(1) profiles the same run for comparison. CEEMS_PROFILE_SECONDS is the CPU time
+# of each program [30].
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -16,7 +17,7 @@ seconds=${CEEMS_PROFILE_SECONDS:-30}
 flags=(-O2 -fomit-frame-pointer -pthread)
 programs=()
 
-# build NAME SOURCE COMPILER ARG...: a program of that name, or a skip
+# build NAME SOURCE COMPILER ARG...: builds the program NAME; skips it if the compiler fails
 build() {
 	local name=$1 source=$2
 	shift 2
@@ -107,11 +108,11 @@ for name in "${programs[@]}"; do
 	share="(lambda has: has('heavy') / max(1, has('heavy') + has('light')))($has)"
 	whole="1 - sum(s.count for s in $mine if s.labels.get('stack')) / max(1, $count)"
 	part=$(tail -n 1 "$e2e_work/out/$name")
-	[ "$name" != c-short ] || part=0.75 # its own number counts what is before main(), too
+	[ "$name" != c-short ] || part=0.75 # fixed, because the number that it prints includes the time before main()
 	is "$(of "$file" "(lambda n: abs($share - $part) <= max(0.02, 4 * ($part * (1 - $part) / max(1, n)) ** 0.5))($count)")" True \
 		"$name: heavy() has $(of "$file" "'%.4f' % ($share)") of $(of "$file" "$count") samples, of CPU time $part"
 	least=0.99
-	[ "$name" != c-short ] || least=0.97 # exec and exit are a part of them, and have no stack
+	[ "$name" != c-short ] || least=0.97 # some samples are in exec and exit, which have no user stack
 	is "$(of "$file" "$whole >= $least")" True "  and $(of "$file" "'%.2f %%' % (100 * ($whole))") of its stacks are whole"
 done
 
@@ -126,7 +127,7 @@ done
 if [ -n "$perf" ]; then
 	"$perf" script -i "$e2e_work/perf.data" -F comm,ip,sym 2>/dev/null |
 		awk '$1 == "c-pie" && NF >= 3 { n[plain($3)]++; all++ }
-			# one of several names for a place, and parts that the compiler took out
+			# perf shows one of several symbols of an address, and the names of parts that the compiler split off
 			function plain(name) {
 				sub(/[+.@].*/, "", name); sub(/^__GI_/, "", name); sub(/memmove/, "memcpy", name); return name
 			}
@@ -144,7 +145,7 @@ else
 	skip "perf is not installed"
 fi
 
-# --- a program that has rights which its user lacks ---------------------------------------------------
+# --- a program with more rights than its user ---------------------------------------------------------
 
 job=$(submit user1 -n1 -o /dev/null --wrap "srun --ceems-profile=99 $e2e_work/c-root 1 75")
 wait_for 60 has_ended "$job" || bail "the job ends"

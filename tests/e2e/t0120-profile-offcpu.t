@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --ceems-profile=offcpu: a program that sleeps three quarters of its time and waits for a futex one. Each function has the
-# time that the program measures, and ceems flame --offcpu shows them.
+# --ceems-profile=offcpu: a program sleeps for three quarters of its time and waits for a futex for one quarter. Each
+# function must have the time that the program measures, and ceems flame --offcpu must show them.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank

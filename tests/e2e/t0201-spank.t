@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --ceems-perf, --ceems-report and the I/O that the BPF task counters have, with real steps.
+# --ceems-perf, --ceems-report and I/O counted by BPF, with real steps.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
 
-# dd_step COUNT ARG...: a step that reads and writes COUNT MiB; its standard error in $err.
+# dd_step COUNT ARG...: runs a step that reads and writes COUNT MiB; its standard error is in $err.
 dd_step() {
 	local count=$1
 	shift
 	as user1 srun "$@" dd if=/dev/zero of=/dev/null bs=1M count="$count" status=none 2>&1
 }
 
-# dd_job COUNT ARG...: the same; prints the job's id, which every task writes with as many bytes.
+# dd_job COUNT ARG...: the same; prints the job's id. Every task prints the id with the same number of bytes.
 dd_job() {
 	local count=$1 id
 	shift
@@ -24,7 +24,7 @@ dd_job() {
 
 cluster_up
 
-# --- what is refused, and what is not noticed ----------------------------------------------------
+# --- options that are refused, and steps without options ------------------------------------------
 
 fails "srun refuses an unknown group" as user1 srun --ceems-perf=flops true
 has "$out" "unknown group 'flops'; known are hw (default), sw, io, net, sched, events:NAME,.." \
@@ -58,7 +58,7 @@ ok $? "and is short"
 
 # --- exact I/O -----------------------------------------------------------------------------------
 
-# A task does some I/O before main(): what is exact is the difference of two.
+# A task does some I/O before main(), so only the difference of two jobs is exact.
 if bpf_is_loaded; then
 	small=$(dd_job 10)
 	big=$(dd_job 30)
@@ -87,7 +87,7 @@ out=$(as user1 srun --ceems-report --ceems-perf=hw,io,net,sched,events:no_such_e
 is $? 0 "a step runs with all groups, whatever the node can count"
 has "$out" "ceems: step " "and has its report"
 is "$(grep -c 'n/a (not measured)' <<<"$out")" 0 "each figure that is missing has its reason"
-is "$(grep -c 'needs --ceems-perf' <<<"$out")" 0 "which is not that nobody asked"
+is "$(grep -c 'needs --ceems-perf' <<<"$out")" 0 "and the reason is not a missing option"
 
 # --- sbatch, arrays, salloc -----------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ is "$(grep 'task clock' <<<"$out" | grep -c 'n/a')" 0 "and counts"
 out=$(dd_step 1 --ceems-report --ceems-perf=io)
 is "$(grep 'task clock' <<<"$out" | grep -vc 'n/a')" 0 "but not for one who asked for something else"
 
-# backfill alone starts them, and not two components on one node
+# only the backfill scheduler starts het jobs, and it puts no two components on one node
 out=$(as user1 timeout 600 salloc -n 1 --ceems-report : -n 1 srun --het-group=0,1 true 2>&1)
 is $? 0 "a heterogeneous job runs"
 is "$(grep -c 'ceems: step ' <<<"$out")" 2 "and each of its components has a report"

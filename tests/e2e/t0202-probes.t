@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two jobs at once on one node, each reading, writing and sending amounts of its own: what sacct and Kafka
-# say of each is that, to the byte.
+# Two jobs at once on one node read, write and send different amounts. sacct and Kafka must have each job's amounts, to
+# the byte.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -12,8 +12,8 @@ done
 cluster_up --kafka
 bpf_is_loaded || skip_all "no BPF here"
 
-# worker CHUNKS DATAGRAMS: once another one is there as well, writes and reads as many chunks of 64 KiB,
-# sends them to itself by TCP, and datagrams of 1,000 bytes by UDP.
+# worker CHUNKS DATAGRAMS: waits for the other worker, then writes and reads CHUNKS of 64 KiB, sends them to itself by
+# TCP, and sends DATAGRAMS of 1,000 bytes by UDP.
 cat >"$DIR/home/worker" <<'EOP'
 use strict; use Socket;
 my ($chunks, $datagrams, $with) = @ARGV;
@@ -39,13 +39,13 @@ for (1 .. $datagrams) { send $udp, 'x' x 1000, 0, getsockname $udp; recv $udp, $
 EOP
 chmod 644 "$DIR/home/worker"
 
-# work USER MARK CHUNKS DATAGRAMS: prints the job's id.
+# work USER MARK CHUNKS DATAGRAMS: submits a worker; prints the job's id.
 work() {
 	as "$1" timeout 600 srun -n 1 --mem=100 --ceems-perf=net perl "$DIR/home/worker" "$3" "$4" "$2" |
 		head -n 1 | sed 's/^0*//'
 }
 
-# both CHUNKS1 DATAGRAMS1 CHUNKS2 DATAGRAMS2: at once; the jobs are in $job1 and $job2.
+# both CHUNKS1 DATAGRAMS1 CHUNKS2 DATAGRAMS2: runs two workers at once; the jobs are $job1 and $job2.
 round=0
 both() {
 	round=$((round + 1))
@@ -60,7 +60,7 @@ both() {
 	wait_for 60 is_used "$job2" extern In ic/ceems_net
 }
 
-# check STEP NONE JOB CHUNKS DATAGRAMS WHOSE; NONE: a job that did nothing but start
+# check STEP NONE JOB CHUNKS DATAGRAMS WHOSE: JOB must have these amounts more than NONE, a worker with 0 CHUNKS
 check() {
 	local step=$1 none=$2 job=$3 bytes=$(($4 * 65536)) datagrams=$5 side
 
@@ -78,8 +78,8 @@ check() {
 
 both 0 0 0 0
 none1=$job1 none2=$job2
-# A kernel may keep tracing programs away from some of its tasks, as this sandbox's does from its process
-# 1: a socket that closes in an interrupt of that is not seen. Less is tried again, more never is.
+# Some kernels run no tracing programs in some tasks, such as a sandbox's process 1, and a socket that closes in an
+# interrupt there is not counted. Missing bytes are tried again, surplus bytes never.
 lacks() {
 	local side bytes
 
@@ -99,7 +99,7 @@ for step in 0 extern; do
 	check $step "$none2" "$job2" 160 700 "the second"
 done
 
-# in_kafka JOB: its last record there has the final energy
+# in_kafka JOB: its last record in Kafka has the final energy
 in_kafka() {
 	record=$(inside timeout 60 kcat -b "$KAFKA_BOOTSTRAP" -t ceems.jobs -C -e -q -o beginning |
 		jq -c "select(.jobid == $1 and .energy.final)" | tail -n 1)

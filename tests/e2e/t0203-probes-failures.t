@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Steps side by side, a slurmstepd and a slurmd that are killed: nobody's bytes are lost or somebody
-# else's, and no program stays attached when nobody needs it.
+# Steps at the same time, and a slurmstepd and a slurmd that are killed: no bytes are lost or charged to another step, and
+# no BPF program stays attached when no step needs it.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
@@ -14,7 +14,7 @@ traffic=$e2e_top/tests/e2e/traffic.py
 
 many=12
 all=$((many * (many + 1) * 500 + 4 * many))
-# crowd: the job's id, and in $sum what its steps received
+# crowd: runs a job with $many steps; sets $job, and $sum to the bytes that its steps received
 crowd() {
 	# shellcheck disable=SC2016
 	job=$(submit user1 -n1 --overcommit -o /dev/null --wrap '
@@ -25,9 +25,9 @@ crowd() {
 	sum=$(for ((i = 0; i < many; i++)); do usage "$job" $i In ic/ceems_net; done |
 		awk '{ s += $1 } END { print s + 0 }')
 }
-# again N CMD...: until CMD says that nothing is lacking. A kernel may keep tracing programs away from
-# some of its tasks, as this sandbox's does from its process 1: a socket that closes in an interrupt
-# of that is not seen. Less than there was is tried again, more never is.
+# again N CMD...: runs CMD up to N times, until $sum is not less than $all. Some kernels run no tracing programs in some
+# tasks, such as process 1, and a socket that closes in an interrupt there is not counted. Missing bytes are tried again,
+# surplus bytes never.
 again() {
 	local attempt
 
@@ -51,7 +51,7 @@ is "$(usage "$job" extern In ic/ceems_net)" $((sum + $(usage "$job" batch In ic/
 
 # --- whoever is killed -------------------------------------------------------------------------
 
-# A slurmstepd is killed after its step did something: the job does not lack it.
+# A slurmstepd is killed after its step's traffic: the job must have that traffic.
 victim_is_done() {
 	grep -q 'done' "$DIR/home/user1/victim.$job"
 }
@@ -59,7 +59,7 @@ ledger_lost() {
 	inside "$BUILD_DIR/src/cmd/ceems" ledger -n n1 --json |
 		jq -e "[.steps[] | select(.job == $job and .step == \"0\")] | length == 0"
 }
-# victim: in $sum what the job has beside its batch step
+# victim: sets $sum to the job's bytes without those of its batch step
 victim() {
 	job=$(submit user1 -n1 -o "$DIR/home/user1/victim.%j" --wrap "
 		srun sh -c '$traffic 40000; echo done; sleep 600' & sleep 600")
@@ -76,7 +76,7 @@ all=40004
 again 5 victim
 is "$sum" $all "a slurmstepd is killed: the job's total has what its step did"
 
-# slurmd is killed while a step runs: it goes on counting, and the next slurmd finds everything.
+# slurmd is killed while a step runs: the step is still counted, and the next slurmd finds the counts.
 long_is_half() {
 	grep -q first "$DIR/home/user1/long.$job"
 }
@@ -96,7 +96,7 @@ all=30008
 again 5 long
 is "$sum" $all "a step outlives slurmd -9 with all its bytes"
 
-# A process that its task left behind lives until Slurm kills it, when the step has ended.
+# A background process that a task leaves runs until the step ends and Slurm kills it.
 left=$(submit user1 -n1 -o /dev/null --wrap "
 	srun sh -c 'setsid sh -c \"$traffic 5000; touch $DIR/home/user1/left; exec sleep 600\" &
 		while [ ! -e $DIR/home/user1/left ]; do sleep 0.1; done'")
@@ -105,7 +105,7 @@ is "$(usage "$left" 0 In ic/ceems_net)" 5004 "what outlives the step's last task
 
 # --- nothing stays -----------------------------------------------------------------------------
 
-# of our slurmd: on this machine others may come and go
+# only of our slurmd: other programs of this machine may come and go
 attached() {
 	bpftool -j link show | jq --argjson ours "[$ours]" '[.[] | select(.prog_id as $id | $ours | index($id))] | length'
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --ceems-trace: a file per step and node, written as the user. Its energy is sacct's; and whatever happens to the
-# file, the step runs and ends as it would without.
+# --ceems-trace: a file per step and node, written as the user. Its energy must be sacct's. If the file cannot be
+# written, the step must run and end as without the option.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -13,12 +13,12 @@ home=$DIR/home/user1
 here=$e2e_top/tests/e2e
 work_write
 
-# of FILE EXPRESSION: trace_csv.py
+# of FILE EXPRESSION: prints an expression of trace_csv.py about a trace
 of() {
 	/usr/bin/python3 "$here/trace_csv.py" "$@"
 }
 
-# conf LINE: one more line for the nodes' ceems.conf; steps read it when they start.
+# conf LINE: adds LINE to the nodes' ceems.conf, which steps read when they start.
 conf() {
 	sed -i '/^TraceDir=/d' "$DIR/etc/ceems.conf"
 	echo "$1" >>"$DIR/etc/ceems.conf"
@@ -32,7 +32,7 @@ traces_said() {
 	done
 }
 
-# says COUNT TEXT: so many lines about traces, of all so far, have TEXT.
+# says COUNT TEXT: COUNT of all log lines about traces so far have TEXT.
 says() {
 	[ "$(traces_said | grep -c -F -- "$2")" = "$1" ]
 }
@@ -49,7 +49,7 @@ one_program() {
 	[ "$(programs | wc -l)" = 1 ]
 }
 
-# run COMMAND ARG...: a step of user1's on n1, srun ARG... COMMAND; its job's id in $job, its exit status returned.
+# run COMMAND ARG...: runs a step of user1 on n1, srun ARG... COMMAND. Sets $job, and returns srun's exit status.
 run() {
 	local command=$1 rc
 	shift
@@ -110,7 +110,7 @@ for n in $nodes; do
 done
 is "$sum" "$(job_acct "$job" ConsumedEnergyRaw 0)" "the energy of both is sacct's"
 out=$(cd "$home" && inside "$ceems" trace "$job.0" --dir "$home" --csv --resample 1h --metrics energy_j,power_w 2>&1)
-# sacct's has been rounded on each node
+# sacct's value was rounded on each node
 joules=$(tail -n 1 <<<"$out" | tr -d '\r' | cut -d, -f3)
 awk -v j="${joules:-0}" -v sacct="$(job_acct "$job" ConsumedEnergyRaw 0)" 'BEGIN { exit !(j > 0 && j - sacct <= 1 && sacct - j <= 1) }'
 ok $? "as ceems trace has it of both: $joules J"
@@ -129,7 +129,7 @@ is "$(of "$file" 'last("dropped_samples")')" 0.0 "none of its samples is lost"
 rows=$(of "$file" 'len(rows)')
 [ "$rows" -ge 100 ]
 ok $? "there are $rows of 400, on a machine that may be busy"
-# a row for each interval from the first sample to the last; a wall clock that is corrected moves one
+# a row for each interval from the first sample to the last; a correction of the wall clock shifts a row
 is "$(of "$file" 'abs(len(rows) - 3 + last("missed_samples") -
 	round((float(rows[-2]["monotonic_s"]) - float(rows[1]["monotonic_s"])) / 0.01)) <= 2')" True "and the rest is counted"
 
@@ -144,7 +144,7 @@ is "$(of "$home/ceems-trace-$job.0-n1.csv" 'rows[-1]["event"]')" end "also of on
 
 # --- an array, a het job: ids as sacct writes them --------------------------------------------------------
 
-# jobs_of ID: "5_3.0 5_3.batch ", the steps that ceems trace finds
+# jobs_of ID: prints the steps that ceems trace finds, such as "5_3.0 5_3.batch "
 jobs_of() {
 	inside "$ceems" trace "$1" --dir "$home" --csv --metrics energy_j 2>/dev/null | sed 1d | cut -d, -f1,2 | tr , . | sort -u |
 		tr '\n' ' '
@@ -165,7 +165,7 @@ is "$(jobs_of "$het+1")" "$het+1.0 " "a component of a het job"
 is "$(jobs_of "$het")" "$het+0.0 $het+0.batch $het+1.0 " "a het job with both"
 is "$(jobs_of "$((het + 1))")" "$het+1.0 " "or by its own id"
 
-# --- a folder that is full, hangs, is not there; a program that is killed ---------------------------------
+# --- a folder that is full, hangs or does not exist; ceems-trace killed ------------------------------------
 
 mkdir "$DIR/full" "$DIR/hang" "$DIR/traces"
 chmod 1777 "$DIR/traces"
@@ -216,7 +216,7 @@ for signal in KILL STOP; do
 	ok $? "and no program is left"
 done
 
-# --- TraceDir, and what others left there ------------------------------------------------------------------
+# --- TraceDir, and other users' files there ----------------------------------------------------------------
 
 run true
 next=$((job + 1))
@@ -250,7 +250,7 @@ wait_energy "$job" 0
 is "$(printf %.0f "$(of "$file" 'last("energy_j")')")" "$(job_acct "$job" ConsumedEnergyRaw 0)" "and its energy is sacct's"
 is "$(of "$file" 'rows[-1]["event"]')" end "up to the end"
 
-# --- a site without -------------------------------------------------------------------------------------------
+# --- a site that allows no traces -----------------------------------------------------------------------------
 
 conf "TraceDir=none"
 run true --ceems-trace

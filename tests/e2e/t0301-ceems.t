@@ -25,9 +25,9 @@ sed 's/^Country=.*/Country=XX/' "$CEEMS_CONF" >"$DIR/etc/bad.conf"
 fails "a country that is none is an error" inside "$ceems" check --conf "$DIR/etc/bad.conf" --node n1
 has "$out" "error  emissions" "named as such"
 
-# --- check: sensors that an admin got wrong --------------------------------------------------------
+# --- check: sensors that are configured wrongly ----------------------------------------------------
 
-# check_with NAME=VALUE...: instead of what ceems.conf has; "${check_env[@]}" runs it.
+# check_with NAME=VALUE...: runs ceems check, by "${check_env[@]}", with these values instead of ceems.conf's.
 check_env=()
 check_with() {
 	local name
@@ -72,7 +72,7 @@ passes "  they are taken back" admin "REVOKE SELECT, INSERT, UPDATE" FROM
 check_with EnergySources=rapl,hwmon HelperDir=/nowhere SysRoot=/
 has "$out" "error  hwmon " "a source whose helper program is not there"
 
-# --- check: daemons that are down, or run without us -----------------------------------------------
+# --- check: daemons that are down, or run without our plugins --------------------------------------
 
 check() {
 	out=$(inside "$ceems" check "${conf[@]}" 2>&1)
@@ -123,8 +123,8 @@ is "$(grep -cE '^(error|warn) +(munge|slurmctld|slurmdbd|slurmd) ' <<<"$out")" 0
 
 # --- a job -----------------------------------------------------------------------------------------
 
-# Over a second long: Slurm tells whole seconds, and in none there is no efficiency. Busy, so that it has
-# a share of the energy whenever a tick is.
+# Longer than a second: Slurm's times are whole seconds, and a job of 0 s has no efficiency. Busy, so that it has energy
+# in every tick.
 job=$(submit user1 --wrap 'srun --ceems-perf dd if=/dev/zero of=/dev/null bs=1M count=20; touch go
 	until [ -e end ]; do :; done')
 wait_for 60 test -e "$DIR/home/user1/go"
@@ -141,7 +141,7 @@ json=$(inside "$ceems" job --json "$job")
 is "$(jq .energy.total_j <<<"$json")" "$(job_acct "$job" ConsumedEnergyRaw)" "job --json: sacct's energy"
 is "$(jq .energy.total_j <<<"$json")" "$(record_file "$job" | jq .energy.total_j)" "and the record's"
 is "$(jq .emissions.co2e_g <<<"$json")" "$(record_file "$job" | jq .emissions.co2e_g)" "emissions as well"
-# two readers of slurmdbd, one through libslurm and one in slurmctld
+# ceems job and ceems-recorder both read slurmdbd; they must agree
 ratios='.derived, (.steps | sort_by(.stepid)[] | .nnodes, .ncpus, .derived, .load_imbalance, .usage)'
 is "$(jq -cS "$ratios" <<<"$json")" "$(record_file "$job" | jq -cS "$ratios")" "ratios and usage of steps, too"
 is "$(jq '.derived.cpu_efficiency > 0 and .steps[0].load_imbalance == null' <<<"$json")" true \
@@ -173,7 +173,7 @@ has "$out" "  energy source          rapl" "with the source"
 has "$out" "  CPU efficiency         " "and ratios"
 is "$(grep -cE '^  extern +whole job ' <<<"$out")" 1 "the step table says that extern is the whole job"
 has "$out" "CPU EFF" "--long has them step by step"
-has "$out" "  instructions per cycle " "and what nobody asked for"
+has "$out" "  instructions per cycle " "and what was not measured, as no option asked for it"
 has "$(inside "$ceems" job "$job.0")" "Step $job.0  dd  user1/" "one step"
 has "$(inside "$ceems" job --long "$job.0")" "step $job.0  dd  COMPLETED" "and all of it"
 fails "a step that is none" inside "$ceems" job "$job.7"

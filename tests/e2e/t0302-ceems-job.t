@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `ceems job --json` prints the record that the sinks have, of every kind of job.
+# `ceems job --json` must print the same record as the sinks have, for every kind of job.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
@@ -16,7 +16,7 @@ keys_of() {
 has_keys() {
 	[ "$(keys_of "$1" | wc -l)" -ge "$2" ]
 }
-# The last record of a key, as it lies there.
+# line_of KEY: prints the last line of a key in RecordFile.
 line_of() {
 	grep -F "\"key\":\"$1\"" "$RECORD_FILE" | tail -n 1
 }
@@ -24,7 +24,7 @@ is_final() {
 	[ "$(line_of "$1" | jq .energy.final)" = true ]
 }
 
-# What slurmdbd was never told: recorder-facts. A member that the record has and `ceems job` cannot.
+# Members that only the record has, because slurmctld does not send them to slurmdbd.
 lacks='["alloc_node"]'
 
 # lacks_of LINE: members that the record has and LINE of `ceems job` cannot have. During a requeue, slurmctld
@@ -33,7 +33,7 @@ lacks_of() {
 	jq -c --argjson lacks "$lacks" '$lacks + if .["@eligible"] then [] else ["@eligible", "@queue_wait"] end' <<<"$1"
 }
 
-# is_same ID WHAT: every run of the job, byte for byte but for what slurmdbd lacks.
+# is_same ID WHAT: ceems job and the record must be the same for every run of the job, but for what slurmdbd lacks.
 is_same() {
 	local id=$1 what=$2 key record job not_there n=0
 	inside "$ceems" job --duplicates --json "$id" >"$DIR/jobs.jsonl" 2>&1
@@ -67,7 +67,7 @@ mkdir -m 1777 "$DIR/home/again"
 again=$(submit user1 --requeue -o /dev/null --wrap "srun sh -c 'touch $DIR/home/again/runs; exec sleep 600'")
 
 passes "pending ones are cancelled" inside scancel "$pending" "$held"
-# a step that ends before its slurmstepd told anything leaves a record that never is final
+# a step that ends before its slurmstepd reported leaves a record that never becomes final
 wait_for 120 test -e "$DIR/home/again/runs"
 ok $? "one runs"
 passes "and is requeued" inside scontrol requeue "$again"
@@ -115,7 +115,7 @@ is "$(job_json -M all "$good")" "$good" "of all clusters"
 inside "$ceems" job "$good.batch,$good.0" >"$DIR/steps.out"
 is "$(grep -c '^Step ' "$DIR/steps.out")" 2 "two steps"
 
-# what is not there: exit code 1, and which of the three it is
+# no such job, step or cluster: exit code 1, and the message says which
 absent() {
 	out=$(inside "$ceems" job --json "$@" 2>"$DIR/err")
 	echo "$?/$(wc -l <<<"$out")/$(tail -n 1 "$DIR/err")"
@@ -140,7 +140,7 @@ good_tres="cpu=2,mem=200M,node=2,billing=2"
 is "$(job_json "$good")" "\"normal user1 $good_tres\"" "names of QOS, group and TRES"
 # --- the screen ----------------------------------------------------------------------------------
 
-# screen_of ID: it fits, whatever is on it.
+# screen_of ID: prints the screen of ceems job; it must fit into its width.
 screen_of() {
 	inside "$ceems" job "$@" >"$DIR/screen" 2>&1
 	is "$(LC_ALL=C.UTF-8 awk 'length > 80' "$DIR/screen")" "" "job $*: 80 columns"

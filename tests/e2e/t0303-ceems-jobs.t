@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `ceems jobs` lists what sacct lists, to whom slurmdbd shows it, with the same energy; `ceems report` adds it up.
+# `ceems jobs` must list the jobs that sacct shows to the same user, with the same energy; `ceems report` must add them up.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather
@@ -9,7 +9,7 @@ cluster_up --nodes 1 --cpus 8 --fake-rapl --plugins acct_gather --ceems-conf <(p
 ceems=$BUILD_DIR/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
 
-# jobs USER ARG...: what it prints to that user
+# jobs USER ARG...: prints `ceems jobs` of that user
 jobs() {
 	local user=$1
 	shift
@@ -28,7 +28,7 @@ for job in "$burn" "${array}_3" "$fails"; do
 done
 for _ in 1 2 3; do
 	"$cluster" rapl "$DIR" n1 0 +30000000
-	sleep 1 # a tick between each
+	sleep 1 # so that there is a tick between two feeds
 done
 touch "$DIR/home/go/all"
 for job in $burn $array $fails $evil; do
@@ -106,7 +106,7 @@ is "$(as user1 "$ceems" compare "$burn.7" "$burn" 2>&1)" "ceems: there is no ste
 
 # --- reports -------------------------------------------------------------------------------------
 
-# report USER ARG...: what it prints to that user
+# report USER ARG...: prints `ceems report` of that user
 report() {
 	local user=$1
 	shift
@@ -192,7 +192,7 @@ is "$(users_of user1 -u user2)" "" "and none of another's"
 is "$(users_of root -a)" "user1 user2 user3 " "all to root"
 is "$(report user1 -a --week this --csv --by user | grep -c '^user,')" 1 "and in a report"
 
-# --- what is wrong is said -----------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------
 
 is "$(jobs user1 -M nowhere)/$?" "ceems: slurmdbd knows no cluster 'nowhere'/1" "a cluster that is none"
 "$cluster" kill "$DIR" slurmdbd

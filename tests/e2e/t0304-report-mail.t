@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a user is told at the end: by --ceems-report, with the numbers of `ceems job`, and by mail; and the report of a week
-# from slurmdbd and both databases.
+# What users get at a job's end: the report of --ceems-report, with the same numbers as `ceems job`, and a mail. And the
+# report of a week from slurmdbd and both databases.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -31,14 +31,14 @@ mv "$DIR/home/go/mail.\$SLURM_JOB_ID.new" "$DIR/home/go/mail.\$SLURM_JOB_ID"
 EOF
 chmod 755 "$mailprog" "$mail"
 
-# run_step FILE ARG...: a step that works; the report goes to $DIR/FILE
+# run_step FILE ARG...: runs a busy step; its report goes to $DIR/FILE
 run_step() {
 	local file=$1
 	shift
 	as user1 env PATH="$BUILD_DIR/src/cmd:$PATH" srun --ceems-report "$@" sh -c \
 		"until [ -e $DIR/home/go/$file ]; do :; done; head -c 5000000 /dev/zero >/dev/null" >"$DIR/$file" 2>&1 &
 }
-# submit_mail TYPE ARG...: of a job that waits for `mailed`
+# submit_mail TYPE ARG...: submits a job with --mail-type=TYPE that waits for the file `mailed`
 submit_mail() {
 	local type=$1
 	shift
@@ -54,21 +54,21 @@ wait_for 60 job_is 2 RUNNING
 job=$(submit_mail END -J $'a\nBcc: all@example.org')
 array=$(submit_mail END --array=1-2)
 
-# slurmctld tells slurmdbd of a job's start up to 5 s late. What then ends is soon known, and --ceems-report and
-# ceems-mail wait for slurmdbd only so long.
+# Waits until slurmdbd has the jobs' starts, which slurmctld sends up to 5 s late, and ends only after them.
+# --ceems-report and ceems-mail do not wait that long.
 is_told() {
 	[ "$(inside sacct -n -X -P -s R -j "$1" -o JobID | wc -l)" = "$2" ]
 }
 
 # --- the report of one node, and of all -----------------------------------------------------------
 
-# what is not divided by time: the texts behind the bars
+# facts: prints the values that do not depend on elapsed time, which are the texts behind the bars
 facts() {
 	sed -nE 's/^ +(CPU|memory) +\[.*\] +[<>0-9]+ % +/\1 /p; s/^ +(energy) +(.*\)), mean .*/\1 \2/p; s/^ +(CO2e|I\/O) +/\1 /p' |
 		sed -E 's/^CPU (.*) of .* \((.*)\)/CPU \1 \2/' | grep -E "^($shown) "
 }
-# What a running step shows it has at its end, too. A step of 0 s by slurmdbd's clock has no shares, one that nobody
-# looked at before its end has no memory, and one below a joule no energy.
+# A step's report has at the end what it has shown while running. So wait until it shows all: a step of 0 s by slurmdbd's
+# clock has no shares, one that no tick has seen has no memory, and one below a joule no energy.
 is_measured() {
 	"$cluster" rapl "$DIR" n1 0 +30000001
 	"$cluster" rapl "$DIR" n2 0 +30000001
@@ -119,7 +119,7 @@ summary() {
 wait_for 60 summary
 ok $? "an array has one mail, with all of it"
 
-# --- a week, from each place ----------------------------------------------------------------------
+# --- a week, from slurmdbd and both databases -----------------------------------------------------
 
 report() {
 	inside "$ceems" report --week=this -a --by user --csv "$@"

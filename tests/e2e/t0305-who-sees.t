@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who sees what in ceems job, jobs and trace: what sacct and sstat show to the same user, and no more.
+# ceems job, jobs and trace must show a user what sacct and sstat show to the same user, and no more.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -10,7 +10,7 @@ cluster_up --nodes 1 --cpus 8 --fake-rapl --plugins acct_gather,spank \
 ceems=$BUILD_DIR/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
 
-# user1 owns the jobs, user2 is nobody to them, user3 coordinates their account
+# user1 owns the jobs, user2 has no relation to them, user3 coordinates their account
 inside sacctmgr -i add coordinator account=project names=user3 >/dev/null
 ok $? "user3 coordinates the account"
 ended=$(submit user1 -J ended --ceems-trace -o /dev/null --wrap 'srun sleep 0.2')
@@ -23,7 +23,7 @@ is_told() {
 }
 wait_for 120 is_told
 
-# sees USER: what each command shows to USER: job, jobs, of the running one its list and its figures, trace
+# sees USER: prints what each command shows to USER: job, jobs, the running job in the list, its values, trace
 sees() {
 	local user=$1 as=as text="" tool
 	[ "$user" != root ] || as=inside user=
@@ -59,7 +59,7 @@ jobs|user3|job jobs live sacct|a coordinator the jobs of the account
 jobs|root|job jobs live figures sacct sstat|root sees all
 usage|user2|job jobs live sacct|usage is of sreport: jobs are seen
 EOF
-# rank USER ARG...: where the report says that the user stands
+# rank USER ARG...: prints the user's rank in the report
 rank() {
 	local user=$1
 	shift
@@ -77,7 +77,7 @@ hidden="Place among all users: n/a (PrivateData in slurmdbd"
 is "$(rank user1)" "$hidden" "a user has no place where others are hidden"
 is "$(rank user3 -u user1)" "$hidden" "nor has a coordinator one for a user"
 
-# --- slurmdbd that is slow, or not there -----------------------------------------------------------
+# --- slurmdbd that is slow or down -----------------------------------------------------------------
 
 told() {
 	out=$(timeout 60 "$cluster" exec "$DIR" "$ceems" "$@" 2>&1)

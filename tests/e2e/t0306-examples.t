@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each command that README, doc/ and the man pages show with its output is run here, on jobs of the same kinds, and works.
+# Each command that README, doc/ and the man pages show with its output is run here, on jobs of the same kinds, and must
+# succeed.
 # shellcheck disable=SC1091,SC2016,SC2046,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -12,7 +13,7 @@ ceems=$BUILD_DIR/src/cmd/ceems
 
 # --- the commands --------------------------------------------------------------------------------
 
-# examples FILE...: "FILE USER COMMAND" of each line behind a prompt; a line that goes on is one.
+# examples FILE...: prints "FILE USER COMMAND" for each line with a prompt; continued lines are joined.
 examples() {
 	local file
 
@@ -50,13 +51,13 @@ done
 printf '#!/bin/sh\n#SBATCH -J train\nsrun sh -c "%s"\n' "sleep 1" >train.sh
 printf '#!/bin/sh\nsrun ./app\n' >job.sh
 chmod 755 app solver train.sh job.sh
-# Both nodes use power until the cluster ends.
+# Feeds both nodes until the cluster ends.
 draw_power() {
 	while "$cluster" rapl "$DIR" n1 0 +20000000 && "$cluster" rapl "$DIR" n2 0 +20000000; do
 		sleep 0.5
 	done >"$e2e_work/rapl" 2>&1
 }
-# batch NAME ARG... COMMAND: a job of user1's in this folder; its id is $id
+# batch NAME ARG... COMMAND: submits a job of user1 in this folder; its id is $id
 batch() {
 	local name=$1 command=${*: -1}
 	set -- "${@:2:$#-2}"
@@ -137,7 +138,7 @@ for line in "${list[@]}"; do
 	# `ceems check` finds what a private cluster lacks
 	[[ $command != *'ceems check'* || $rc -ne 1 ]] || rc=0
 	case $command in
-	# these may have nothing to say
+	# these may print nothing
 	*' -o '* | *'>'* | srun* | *unload* | 'ceems store ls' | 'ceems store cat'*) out+=. ;;
 	esac
 	if [ $rc -eq 0 ] && [ -n "$out" ]; then

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One record for every way a job can end, with the states, steps and keys that Slurm has.
+# One record for every way a job can end, with the same state, steps and key as in Slurm.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp
 
 cluster_up --nodes 2 --plugins jobcomp --ceems-conf <(echo Sinks=file)
 
-# field ID FILTER: of the last record of a job
+# field ID FILTER: prints a jq filter of the last record of a job
 field() {
 	record_file "$1" | jq -r "$2"
 }
@@ -43,7 +43,7 @@ ok $? "the good job has a record"
 is "$(field "$good" '[.state, .exit_code, .username, .groupname, .account, .job_name] | join(" ")')" \
 	'COMPLETED 0:0 user1 user1 project a "name"' "with what users know of it"
 is "$(field "$good" '[.steps[].name] | sort | join(" ")')" "batch extern sleep true" "and its steps"
-is "$(field "$good" '.energy.total_j')" null "energy that nobody measures is null"
+is "$(field "$good" '.energy.total_j')" null "energy that is not measured is null"
 is "$(field "$good" '.energy.final')" true "for good"
 is "$(field "$good" '."@end" | rtrimstr("Z")')" \
 	"$(inside env TZ=UTC SLURM_TIME_FORMAT=%FT%T sacct -nPX -j "$good" -o End)" \
@@ -76,7 +76,7 @@ inside scancel "$again"
 wait_for 120 has_records "$again" 2
 is "$(records_of "$again" | sort -u | wc -l)" 2 "the next run one of its own, with another key"
 
-# --- what holds for all --------------------------------------------------------------------------
+# --- what must be true of all records ------------------------------------------------------------
 
 is "$(jq -r .key "$RECORD_FILE" | sort | uniq -d)" "" "no key twice"
 if inside sacct -e | grep -qw SLUID; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whatever fails around jobcomp and the recorder, slurmctld runs, jobs run, and no record is lost: a bad
-# ceems.conf, an inbox that cannot be written, slurmctld and the recorder killed as jobs end, a recorder that
-# hangs, a store that is full, and everything that a record goes through down at the start.
+# Whatever fails around jobcomp and the recorder, slurmctld runs, jobs run, and no record is lost: a bad ceems.conf, an
+# inbox that cannot be written, slurmctld and the recorder killed as jobs end, a recorder that hangs, a full store, and
+# slurmdbd and all sinks down at the start.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp
@@ -28,7 +28,7 @@ configure() {
 	echo "$1" >>"$CEEMS_CONF"
 }
 
-# The value of a series of ceems_controller.prom: NAME and its labels but the host's.
+# Prints the value of a series of ceems_controller.prom, by NAME and its labels without the host's.
 prom() {
 	awk -v name="$1" '{ sub(/hostname="ceems",?/, "") } $1 == name { print $2 }' \
 		"$TEXTFILE_DIR/ceems/ceems_controller.prom"
@@ -71,7 +71,7 @@ cp "$e2e_work/good.conf" "$CEEMS_CONF"
 passes "slurmctld goes on with the old inbox" restart_slurmctld -TERM
 passes "the recorder, too" restart_recorder -TERM
 
-# --- the recorder hangs, is killed, is away ------------------------------------------------------
+# --- the recorder hangs, is killed, is down ------------------------------------------------------
 
 "$cluster" kill "$DIR" recorder -STOP
 hung=$(submit user1 -J hung --wrap true)
@@ -105,13 +105,14 @@ known() {
 	inside squeue -h -t "$1" -o %A | sort -n
 }
 some_ended() {
-	[ "$(known COMPLETED | wc -l)" -ge 6 ] # of these 8 and those before
+	[ "$(known COMPLETED | wc -l)" -ge 6 ] # of these 8 jobs and earlier ones
 }
 wait_for 120 some_ended
 ended=$(known COMPLETED)
 passes "and while jobs end" restart_slurmctld -KILL
-# A job that slurmctld had not saved yet is lost with it, unless it told of the end before. What it remembers as
-# pending waits for CPUs that it remembers as taken, for ten minutes if need be: until the node says that nothing runs.
+# A job that slurmctld had not saved is lost with it, and has a record only if it ended before the kill. A job that the
+# saved state has as pending may wait up to ten minutes: the state also has its CPUs as allocated until the node reports
+# that nothing runs.
 began() {
 	inside squeue -h -t all -o '%A %T' | awk '$2 != "PENDING" { print $1 }'
 }
@@ -122,11 +123,11 @@ for id in $ended $(began); do
 	esac
 done
 is "$missing" "" "every job that ended before, or is known after and began, has its record"
-# slurmctld may tell of an end a second time, as it does not remember the first; it may even run
-# again what it remembers as pending, so that the time is another
+# slurmctld may report an end twice, since its saved state lacks the first; it may even run a job again that the state
+# has as pending, with another end time
 is "$(jq -rc '[.key, .state, .exit_code]' "$RECORD_FILE" | sort -u | jq -r '.[0]' | uniq -d)" \
 	"" "a repeat says the same"
-# what it remembers as running and is over on the node would hold the CPUs for minutes
+# jobs that the saved state has as running, and that are over on the node, would hold CPUs for minutes
 inside scancel -u user1
 nothing_runs() {
 	[ -z "$(known RUNNING,COMPLETING,PENDING)" ]
@@ -135,7 +136,7 @@ wait_for 300 nothing_runs
 
 # --- killed between a job's end and its way to the disk -------------------------------------------
 
-# by name: a slurmctld that was killed may give a job's number again
+# by name: a slurmctld that was killed may give a job id twice
 named() {
 	jq -r .job_name "$RECORD_FILE" | grep -qxF "$1"
 }
@@ -148,7 +149,7 @@ all_over() {
 }
 wait_for 60 all_over
 "$cluster" kill "$DIR" slurmctld -TERM # it saves that the job is over
-# what the last job left in the inbox is taken out, as if it had not been written
+# removes the last job's entries from the inbox, as if they had not been written
 unwrite() {
 	python3 - "$1" <<'EOT'
 import glob, struct, sys
@@ -177,12 +178,12 @@ configure StoreMaxSize=1
 restart_recorder -TERM
 full=$(submit user1 -J full --wrap true)
 wait_for 60 grep -q 'error: ceems: store: .* StoreMaxSize is' "$LOG_DIR/recorder.out"
-ok $? "a store of no size is said to be full"
+ok $? "a store with a limit of 0 is logged as full"
 wait_for 60 job_is "$full" COMPLETED
 ok $? "jobs run nevertheless"
 is "$(grep -c 'StoreMaxSize is' "$LOG_DIR/recorder.out")" 1 "one line of the store"
 wait_for 60 prom_is 'ceems_recorder_store_full{}' 1
-ok $? "Prometheus is told"
+ok $? "ceems_controller.prom shows it"
 inbox_waits() {
 	[ "$(prom 'ceems_recorder_inbox_waiting_bytes{}')" -gt 0 ]
 }
@@ -203,7 +204,7 @@ wait_for 60 prom_is 'ceems_recorder_running{}' 0
 ok $? "a recorder that was stopped says so"
 "$cluster" stop "$DIR"
 
-# --- nobody is there ------------------------------------------------------------------------------
+# --- slurmdbd and all sinks are down ---------------------------------------------------------------
 
 sinks='file,sqlite'
 [ ! -e "${E2E_BUILDDIR:-$(e2e_builddir)}/src/libsink/libsinkmariadb.la" ] || sinks=$sinks,mariadb
@@ -221,7 +222,7 @@ job=$(submit user1 --wrap 'srun true')
 wait_for 60 job_is "$job" COMPLETED
 ok $? "a job runs while broker and databases are down"
 wait_for 60 prom_is 'ceems_recorder_slurm_up{daemon="slurmdbd"}' 0
-ok $? "Prometheus is told of slurmdbd"
+ok $? "ceems_controller.prom shows that slurmdbd is down"
 is "$(prom 'ceems_recorder_jobs_waiting{}')" 1 "and of the job that waits for its final energy"
 [ ${#kafka[@]} -eq 0 ] || "$cluster" start-daemon "$DIR" kafka
 "$cluster" start-daemon "$DIR" mariadb

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# One energy per job: what sacct says of it is what every record says, and the emissions are those
-# that the nodes computed.
+# A job's energy must be the same in sacct and in every record, and its emissions those that the nodes computed.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
@@ -24,7 +23,7 @@ has_record() {
 is_final() {
 	[ "$(field "$1" .energy.final)" = true ]
 }
-# extern_tres ID NAME: of TRESUsageInTot of the extern step
+# extern_tres ID NAME: prints a TRES in TRESUsageInTot of the extern step
 extern_tres() {
 	inside sacct -n -P --noconvert -j "$1" -o JobID,TRESUsageInTot%2000 |
 		awk -F '|' -v id="$1.extern" '$1 == id { print $2 }' |
@@ -65,7 +64,7 @@ cancelled=$(submit user3 -n1 --wrap 'sleep 600')
 has_some() {
 	[ "$(ledger "[.steps[] | select(.job == $cancelled) | .total_uj] | add // 0")" -gt 3000000 ]
 }
-# where it runs is known once it runs; the jobs before it may hold the nodes for a while
+# its node is known only once it runs; earlier jobs may hold the nodes for a while
 wait_for 60 job_is "$cancelled" RUNNING
 node=$(inside squeue -h -j "$cancelled" -o %N)
 wait_for 60 has_some
@@ -79,14 +78,14 @@ is "$(field "$good" '([.steps[] | select(.name != "extern") | .energy.total_j] |
 	| $s > 0 and $s <= .energy.total_j + 2')" true "the other steps share it"
 check "$cancelled" "a cancelled job"
 row=$(job_acct "$cancelled" ConsumedEnergyRaw)
-# 22.05 may leave the row empty after scancel; it never says something else
+# Slurm 22.05 may leave the value empty after scancel; it is never another value
 [ -z "$row" ] || [ "$row" = "$(field "$cancelled" .energy.total_j)" ]
 ok $? "sacct's job row says the same, or nothing: '$row'"
 
 # --- ratios, and how uneven the nodes were ---------------------------------------------------------
 
 check "$uneven" "a job whose nodes work unevenly"
-# of step 0: FIELD TRES, such as "TRESUsageInMax ic/ceems_cpu_time"
+# prints a value of step 0: FIELD TRES, such as "TRESUsageInMax ic/ceems_cpu_time"
 step_tres() {
 	job_acct "$uneven" "$1%2000" 0 | tr ',' '\n' | sed -n "s|^$2=||p"
 }
@@ -106,7 +105,7 @@ is "$(field "$uneven" "$step0 | .load_imbalance | .cpu_time.imbalance > 0.8 and
 	.cpu_time.imbalance > .energy.imbalance and .energy.imbalance > 0")" true \
 	"CPU time more so than energy, of which most machines use some when idle"
 is "$(field "$uneven" "$step0 | [.nnodes, .usage.nodes.energy_nodes, .usage.nodes.cpu_time_nodes] | @csv")" \
-	2,2,2 "both nodes told"
+	2,2,2 "both nodes reported"
 is "$(field "$uneven" '.steps[] | select(.stepid == 1) | .load_imbalance')" null \
 	"a step on one node has no imbalance"
 is "$(field "$uneven" "$step0 | .derived.cpu_efficiency -
@@ -142,14 +141,14 @@ if grep -q '^Sinks=.*mariadb' "$CEEMS_CONF"; then
 		"step_summary has the imbalance"
 fi
 
-# --- a node that cannot tell -----------------------------------------------------------------------
+# --- a node that reports no usage ------------------------------------------------------------------
 
 mv "$LEDGER_DIR/n2.ledger" "$DIR/away"
 half=$(submit user1 -N2 -n2 --wrap 'srun sleep 0.5; true')
 wait_for 180 has_record "$half"
 mv "$DIR/away" "$LEDGER_DIR/n2.ledger"
 is "$(field "$half" "$step0 | [.nnodes, .usage.nodes.cpu_time_nodes] | @csv")" 2,1 \
-	"one of two nodes told its CPU time"
+	"one of two nodes reported its CPU time"
 is "$(field "$half" "$step0 | .load_imbalance")" null "so how uneven they were is not known"
 
 # over a minute: TIMEOUT is decided by slurmctld's own clock

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every way a job can end: what slurmdbd has a row of, and nothing else, has a record, and they say
-# the same.
+# Every way a job can end: every row of slurmdbd must have a record with the same values, and there must be no other
+# records.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
@@ -24,7 +24,7 @@ update() {
 
 # sacct -D's rows, of which slurmctld makes more than one per job: id|submit|...
 rows() {
-	# by id, as what never was eligible is not shown otherwise
+	# by id, since sacct does not show jobs that never were eligible otherwise
 	inside env SLURM_TIME_FORMAT=%s sacct -D -a -X -n -P --noconvert -j "$(seq -s , 1 99)" \
 		-o JobIDRaw,Submit,End,State,NodeList,ExitCode,ElapsedRaw,Start,ConsumedEnergyRaw
 }
@@ -37,7 +37,7 @@ all_rows_ended() {
 runs() {
 	[ "$(inside squeue -h -j "$1" -o '%T %D')" = "RUNNING ${2:-1}" ]
 }
-# slurmdbd's row of the running part; without it slurmctld adds it at the end only
+# slurmdbd has the row of the running part; else slurmctld would add the row only at the end
 has_row() {
 	rows | grep -q "^$1|.*|RUNNING|"
 }
@@ -69,7 +69,7 @@ passes "pending jobs are cancelled" inside scancel "$pending" "$held" "$waiting"
 orphan=$(submit user2 --dependency=afternotok:"$good" --kill-on-invalid-dep=yes --wrap true)
 fails "srun -I is rejected when there is no room" as user2 srun -I1 -N4 -n16 -c4 true
 
-# --- what others end -----------------------------------------------------------------------------
+# --- jobs ended by users, limits or the kernel ----------------------------------------------------
 
 running=$(submit user1 --wrap 'sleep 600')
 again=$(submit user1 --requeue --wrap 'sleep 600')
@@ -83,7 +83,7 @@ passes "an array of which one task runs" inside scancel "$some"
 passes "a job is requeued" inside scontrol requeue "$again"
 libslurm=$(find /usr/lib /usr/lib64 -path "*/slurm*/libslurmfull.so" 2>/dev/null | head -n 1)
 if [ -x /usr/bin/python3 ] && [ -n "$libslurm" ]; then
-	# as srun tells it of a task that the kernel killed for memory: SIG_OOM
+	# as srun reports a task that the kernel killed for memory: SIG_OOM
 	passes "an allocation ends for memory" inside /usr/bin/python3 -c '
 import ctypes, sys
 slurm = ctypes.CDLL(sys.argv[2], ctypes.RTLD_GLOBAL)
@@ -127,11 +127,11 @@ wait_for 120 has_row "$shrunk"
 sleep 1.1
 passes "a job gives a node back" update jobid="$shrunk" numnodes=2
 sleep 1.1
-# killed, it could forget that the job was resized, and slurmdbd would never hear of that row's end
+# a slurmctld that is killed could lose the resize, and then never send the end of that row to slurmdbd
 restart_slurmctld -TERM
 wait_for 120 runs "$shrunk" 2
 last_node=$(inside squeue -h -j "$shrunk" -o %N | inside xargs scontrol show hostnames | tail -n 1)
-# slurmctld takes no second request after a restart
+# slurmctld refuses a second resize after a restart
 passes "and loses one after a restart" update nodename="$last_node" state=down reason=test
 wait_for 60 runs "$shrunk" 1
 sleep 1.1
@@ -148,7 +148,7 @@ wait_for 60 state_is_saved
 restart_slurmctld -KILL
 wait_for 120 is_gone "$survivor"
 wait_for 300 job_is "$late" TIMEOUT
-# what runs anew, or waits for it
+# jobs that run again, or wait to run again
 wait_for 180 is_requeued "$again"
 update jobid="$again" starttime=now
 inside scancel "$again" "$moved" "$low"
@@ -163,7 +163,7 @@ records() {
 		if ."@start" then (."@end" | fromdateiso8601) - (."@start" | fromdateiso8601) else 0 end]
 		| map(tostring) | join("|")' "$RECORD_FILE"
 }
-# Start and Elapsed of a part: sacct's is at times the first part's
+# Start and Elapsed of a part of a resized job: sacct sometimes shows those of the first part
 booked() {
 	rows | sed 's/CANCELLED by [0-9]*/CANCELLED/' |
 		awk -F '|' -v OFS='|' '{ print $1, $2, $3, $4, $5, $6, $7 }' | without_parts
@@ -184,7 +184,7 @@ ok $? "every row has a record with the same values, and there is no other"
 diff <(booked) <(records | without_parts | sort -u) | diag
 booked | diag
 
-# a record may come twice, but only to say more
+# a record may come twice, but only to add what was missing
 jq -s -r 'group_by(.key) | map(select(length > 1))[] | map([.key, .energy.final, .steps == null]
 	| tostring) | join(" ")' "$RECORD_FILE" | grep -v 'false,\|true\]' >"$e2e_work/twice"
 is "$(cat "$e2e_work/twice")" "" "none is there twice"

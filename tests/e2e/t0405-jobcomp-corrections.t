@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a record lacked comes later, under the same key: the energy of a job that stays in COMPLETING
-# for longer than FinalEnergyWait, and steps of a time when slurmdbd was down; slurmctld may be killed
-# in between.
+# A correction, under the same key, brings what a record lacked: the energy of a job that stays in COMPLETING for longer
+# than FinalEnergyWait, and steps that ended while slurmdbd was down; also if slurmctld is killed in between.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
@@ -33,7 +32,7 @@ is_corrected() {
 is_final() {
 	[ "$(field "$1" .energy.final)" = true ]
 }
-# Its batch script is at its loop: TERM (bit 14) is among what it ignores.
+# The batch script has reached its loop: it ignores TERM (bit 14).
 is_deaf() {
 	local pid
 	for pid in $(inside scontrol listpids "$1" | awk 'NR > 1 { print $1 }'); do
@@ -48,7 +47,7 @@ late_job() {
 	rm -f "$go"
 	id=$(submit user1 --wrap "trap '' TERM; until [ -e $go ]; do sleep 1; done")
 	wait_for 60 job_is "$id" RUNNING
-	# else scancel ends it before it has said that it outlives that
+	# else scancel ends the script before it ignores TERM
 	wait_for 120 is_deaf "$id"
 	sleep 2
 	inside scancel "$id"
@@ -86,7 +85,7 @@ is_late() {
 	[ $(($(date +%s) - $(stat -c %Y "$e2e_work/cancelled"))) -ge 20 ]
 }
 wait_for 60 is_late
-is "$(job_state "$job")" COMPLETING "which knows that the job has not ended"
+is "$(job_state "$job")" COMPLETING "and the job has not ended in slurmctld"
 end_late_job
 wait_for 240 is_corrected "$job"
 ok $? "the correction comes"
@@ -140,7 +139,7 @@ ok $? "the store has no record that the sink has"
 
 # --- an end that the inbox lost ---------------------------------------------------------------------
 
-# a job that never was eligible is left out of what slurmdbd tells of a time, unless it is asked for it
+# slurmdbd leaves out jobs that never were eligible when asked for a time range, unless a flag asks for them
 "$cluster" kill "$DIR" recorder -TERM
 job=$(submit user1 --begin=now+1hour --wrap true)
 inside scancel "$job"

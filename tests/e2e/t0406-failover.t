@@ -12,7 +12,7 @@ cluster_up --nodes 2 --cpus 16 --kafka --backup --plugins acct_gather,jobcomp \
 	--ceems-conf <(printf '%s\n' Sinks=file,kafka,mariadb FinalEnergyWait=20s \
 		CorrectionWait=4m ModelIdleWatts=400)
 
-# some USER: jobs of 0 to 6 s and longer ones, that end at every stage of what follows
+# some USER: submits jobs of 0 to 6 s and longer ones, so that jobs end at every stage of what follows
 some() {
 	local seconds
 	for seconds in 0 1 3 6 12; do
@@ -34,8 +34,8 @@ gone() {
 	! "$cluster" kill "$DIR" "$1" -0 2>/dev/null
 }
 
-# 22.05: a backup that takes control once more may die in dbd_conn_close(), of a connection whose flag is in the
-# former mapping of accounting_storage/slurmdbd.
+# Slurm 22.05: a backup that takes control a second time may die in dbd_conn_close(): the connection points to a flag in
+# the accounting_storage/slurmdbd plugin, which was unloaded and loaded elsewhere.
 takes_over() {
 	answers && return
 	! gone slurmctld2 || [ -e "$e2e_work/died" ] || {
@@ -73,9 +73,8 @@ some user3
 over() {
 	! inside squeue -h -t PD,R,CG,CF -o '%A %T %r' | grep .
 }
-# What slurmctld had not saved and nodes run already is requeued and held, and the node drained; what
-# nodes tell a controller that gives way is lost, and a job waits for its prolog for ever. Slurm's way,
-# and ends to have records of.
+# Slurm requeues and holds a job that a node runs and slurmctld had not saved, and drains the node. It loses messages of
+# nodes to a controller that gives up control, and a job may wait for its prolog for ever. These jobs need records, too.
 cancel_the_rest() {
 	inside sh -c 'scontrol update nodename=n1,n2 state=resume
 		scancel -u user1; scancel -u user2; scancel -u user3' >/dev/null 2>&1

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# slurmdbd answers late, or not at all: a job with so many steps that the answer takes too long holds up nobody.
+# slurmdbd answers late, or not at all: a job with so many steps that the answer takes too long must not delay the
+# records of other jobs.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp
@@ -49,7 +50,7 @@ mode stall
 none=$(submit user1 --wrap 'srun true')
 wait_for 120 has_record "$none"
 ok $? "without an answer from slurmdbd a job has a record"
-is "$(record_file "$none" | jq -c '[.steps, .state]')" '[null,"COMPLETED"]' "  of what slurmctld knows"
+is "$(record_file "$none" | jq -c '[.steps, .state]')" '[null,"COMPLETED"]' "  with what slurmctld sent"
 mode cut 200
 sleep 2
 mode pass

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A year of 400,000 jobs in slurmdbd's database: no question of ceems-recorder or `ceems job` reads a table of jobs
-# or steps as a whole, nor more rows than with 1,000 jobs. What counts is MariaDB's plan, not the time, which is shown.
+# A year of 400,000 jobs in slurmdbd's database: no query of ceems-recorder or `ceems job` may read a whole table of jobs
+# or steps, or more rows than with 1,000 jobs. The test checks MariaDB's plan; it only prints the time.
 # CEEMS_HISTORY_JOBS is the number of jobs; contrib/check --all takes 400,000.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +14,7 @@ first=1000000 # real jobs have lower ids
 last=$((first + jobs))
 . "$(dirname "$0")/history.sh"
 
-# ask FILE: prints nothing; of each question a line in FILE
+# ask FILE: asks slurmdbd all questions; writes a line for each to FILE
 ask() {
 	inside /usr/bin/python3 "$e2e_top/tests/e2e/slurmdb_questions.py" "$DIR/sbin/ceems-recorder" "$DIR/mariadb" \
 		"$(cat "$DIR/run/pid/mariadb")" "$last" "$now" 10 >"$e2e_work/$1" 2>"$e2e_work/$1.err"

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# CEEMS_STORM_JOBS jobs (contrib/check --all: 20,000) of three users as fast as this machine runs them, without
-# faults: at the end sacct, Kafka,
-# MariaDB and RecordFile have the same jobs with the same values. Prints jobs/s, how far the recorder was behind, and
-# the CPU time of each daemon.
+# CEEMS_STORM_JOBS jobs (contrib/check --all: 20,000) of three users as fast as this machine runs them, without faults.
+# At the end sacct, Kafka, MariaDB and RecordFile must have the same jobs with the same values. Prints jobs/s, how far
+# the recorder was behind, and the CPU time of each daemon.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
@@ -50,7 +49,7 @@ no_job_is_left() {
 	left=$(inside squeue -h -r -o %A) && { wc -w <<<"$left"; [ -z "$left" ]; }
 }
 
-# cpu_s DAEMON: CPU seconds of it and its children that live
+# cpu_s DAEMON: prints the CPU seconds of it and of its running children
 cpu_s() {
 	local pid
 	pid=$(cat "$DIR/run/pid/$1")

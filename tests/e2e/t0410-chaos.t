@@ -31,7 +31,7 @@ all_is_told
 replay_refused
 nothing_is_refused
 compare "$e2e_work/storm.json"
-# one that begins with slurmdbd down and no state of it ends by itself
+# slurmctld exits if slurmdbd is down at its start and it has no saved state of slurmdbd
 is "$(grep -E '^slurmctld: fatal|terminate called|Segmentation' "$LOG_DIR/slurmctld.out" |
 	grep -v 'for some reason we have no TRES')" '' \
 	"slurmctld died of nothing else"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Two federated clusters: each job is submitted to both, runs on one, and has one record, from the cluster that
-# sacct shows it on. The other's copy is revoked and told to jobcomp, too.
+# Two federated clusters: each job is submitted to both, runs on one, and must have one record, from the cluster on which
+# sacct shows it. slurmctld calls jobcomp for the revoked copy on the other cluster, too.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
@@ -44,7 +44,7 @@ ok $? "the two are federated"
 
 # --- jobs on both ------------------------------------------------------------------------------------
 
-# of 4 CPUs here and 4 there
+# each cluster has 4 CPUs
 for _ in 1 2 3 4 5 6 7 8; do
 	submit user1 -n2 -o /dev/null --wrap 'srun sleep 2' >/dev/null
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Fifty jobs as traces: parents, times and energies are sacct's; and TRACEPARENT reaches the tasks, of whose step's span
-# the collector hears.
+# Fifty jobs as traces: parents, times and energies must be sacct's. Tasks must get TRACEPARENT, and the collector the
+# span of their step.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -23,7 +23,7 @@ collector=$!
 wait_for 30 test -e "$spans.port"
 ok $? "a collector is there, which decodes $encoding ($decoder)"
 
-# sha N TEXT: the first N bytes of its hash
+# sha N TEXT: prints the first N bytes of TEXT's hash
 sha() {
 	printf %s "$2" | sha256sum | cut -c "1-$((2 * $1))"
 }
@@ -32,7 +32,7 @@ trace=0af7651916cd43dd8448eb211c80319c
 parent=00-$trace-b7ad6b7169203331-01
 cd "$home" || bail "user1 has no folder"
 tell='echo "$TRACEPARENT $TRACESTATE" >%s; srun -n1 /bin/sh -c "echo \$TRACEPARENT" >%s.step'
-# tells NAME ARG...: a job of user1's that writes the TRACEPARENT of its batch step and of step 0
+# tells NAME ARG...: submits a job of user1 that writes the TRACEPARENT of its batch step and of step 0
 tells() {
 	local name=$1
 	shift
@@ -106,7 +106,7 @@ has "$(cat "$e2e_work/hostile.err")" "TRACEPARENT is not valid and is ignored" "
 is "$(record_file "$hostile" | jq -r .trace_parent)" null "  the record has none"
 is "$(jq -r "select(.array_job_id == $array) | .trace_parent" "$RECORD_FILE" | sort -u | wc -l)" 1 "the tasks of an array are in one trace"
 
-# --- a collector that is away ------------------------------------------------------------------------
+# --- a collector that is down ------------------------------------------------------------------------
 
 echo "503 Retry-After: 1" >"$spans.status"
 last=$(submit user1 -o /dev/null --wrap true)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ceems export: jobs that ended before ceems-recorder began get records, through a kill; those of the recorder do not.
+# ceems export: jobs that ended before ceems-recorder began must get records, also if it is killed; jobs of the recorder
+# must get no second record.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp
@@ -22,7 +23,7 @@ for id in "${old[@]}"; do
 	wait_for 120 record_file "$id" >/dev/null
 	wait_booked "$id"
 done
-# the recorder as it would be if it were installed now: its store and its records are away
+# the recorder as if it were installed only now: its store and its records are removed
 "$cluster" kill "$DIR" recorder
 mv "$RECORD_FILE" "$e2e_work/live"
 rm -rf "$STORE_DIR"
@@ -44,7 +45,7 @@ same() {
 }
 is "$(same "$history")" "$(same <(for id in "${old[@]}"; do jq -c "select(.jobid == $id)" "$e2e_work/live" | tail -n 1; done))" \
 	"and the same as the recorder's would: names, states, times, steps"
-is "$(jq -r .energy.total_j "$history" | sort -u)" null "the energy that nobody measured is null"
+is "$(jq -r .energy.total_j "$history" | sort -u)" null "energy that was not measured is null"
 is "$(sql "SELECT GROUP_CONCAT(jobid ORDER BY jobid SEPARATOR ' ') FROM job WHERE origin = 'history'")" "${old[*]}" \
 	"MariaDB has them"
 is "$(record_file "$new" | jq .origin)" null "the recorder's record is no history"

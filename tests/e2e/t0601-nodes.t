@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Jobs over the eight nodes of one cluster, in all the ways that Slurm starts steps, with messages that go
-# through a tree of slurmd: what sacct shows is the sum over nodes of what their ledgers have, to
-# the joule, and each job has one record that says the same. CEEMS_ARRAY_TASKS: of the array [1000].
+# Jobs over eight nodes, with steps started in all the ways of Slurm, and messages that slurmd forward in a tree.
+# sacct must show the sum of the nodes' ledgers, to the joule, and each job must have one record with the same value.
+# CEEMS_ARRAY_TASKS is the number of tasks of the array [1000].
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -27,8 +27,7 @@ over() {
 
 work_write
 run="timeout 600 $e2e_work/work"
-# slurmctld may refuse a step that is asked for while another begins ("no usable CPUs"), and srun does
-# not ask again then.
+# slurmctld may refuse a step that is requested while another begins ("no usable CPUs"), and srun does not try again.
 job=$(submit user1 -N8 --ntasks-per-node=4 -o "$home/wide.out" --wrap "
 	again() {
 		until srun \"\$@\"; do
@@ -47,7 +46,7 @@ are_there() {
 wait_for 120 are_there all 32
 ok $? "a step of 32 tasks runs on 8 nodes"
 feed_all 40000009 10000019
-# another's step, in the same job: from outside, and on all nodes
+# steps in the same job, started from outside of it, on all nodes
 as user1 srun --jobid="$job" --overlap -N8 -n8 sh -c ": >$home/go1" >/dev/null 2>&1
 is $? 0 "and a step from outside beside it"
 both() {
@@ -64,7 +63,7 @@ for n in $nodes; do
 done
 is "$(for s in $(steps_of "$job" | sed 's/|.*//; /extern/d'); do usage "$job" "$s" In ic/ceems_nodes; done |
 	sort | tr '\n' ' ')" \
-	"1 1 3 8 8 8 8 " "each step's nodes told of it"
+	"1 1 3 8 8 8 8 " "ceems_nodes of each step: all its nodes reported"
 
 # --- a het job -------------------------------------------------------------------------------------
 
@@ -85,7 +84,7 @@ is "$(jq -r "select(.het_job_id == $job) | \"\(.key | split(\"/\")[2]) \(.het_jo
 
 # --- salloc's interactive step, X11 ----------------------------------------------------------------
 
-# waiting HERE WHAT CMD...: which starts a step of two that waits; it is fed, and may end
+# waiting HERE WHAT CMD...: CMD starts a step on two nodes that waits; feeds the nodes, then lets the step end
 waiting() {
 	local here=$1 what=$2 pid there
 
@@ -118,7 +117,7 @@ else
 	skip "no terminal for salloc: script(1) does not work here"
 fi
 
-# An X server that wants a cookie: what a task on a node tells it comes by way of srun.
+# An X server that demands a cookie; X11 traffic of tasks is forwarded through srun.
 x_server() {
 	local cookie=0123456789abcdef0123456789abcdef
 
@@ -191,6 +190,6 @@ sum=$(inside sacct -n -P -X -a -o ConsumedEnergyRaw | awk '{ sum += $1 } END { p
 pairs=$(inside sacct -n -P -X -a -o NNodes | awk '{ sum += $1 } END { print sum + 0 }')
 off=$(((fed - nobodys) / 1000000 - sum))
 [ $off -ge -$((pairs / 2)) ] && [ $off -le $((pairs / 2 + 1)) ]
-ok $? "all jobs in sacct, $sum J, are what was fed but for nobody's: $(((fed - nobodys) / 1000000)) J"
+ok $? "all jobs have $sum J in sacct; fed, less unallocated and system: $(((fed - nobodys) / 1000000)) J"
 is "$(complaints)" "" "no node had anything to complain of"
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Nodes without configuration files but ceems.conf, which slurmctld does not send: it is found where it was
-# configured, and so is nothing at all.
+# Nodes whose only configuration file is ceems.conf, which slurmctld does not send: it must be found in the configured
+# folder. Without it the plugins must do nothing.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 [ -d /etc/slurm ] || skip_all "there is no /etc/slurm to put ceems.conf into"
@@ -48,7 +48,7 @@ wait_for 60 has_record
 is "$(record_file "$job" | jq .energy.total_j)" "$(job_acct "$job" ConsumedEnergyRaw)" "the record has it, too"
 conserved "n1"
 
-# --- sent anew, with slurmd going on ------------------------------------------------------------------
+# --- scontrol reconfigure sends the files again -------------------------------------------------------
 
 sed -i 's/^TreeWidth=.*/TreeWidth=3/' "$SLURM_CONF"
 passes "scontrol reconfigure" inside scontrol reconfigure
@@ -69,6 +69,6 @@ says_none() {
 	[ "$(slurmd_says 'ceems: no /')" = 1 ]
 }
 wait_for 60 says_none
-ok $? "one line says that there is none"
+ok $? "one line says that there is no ceems.conf"
 passes "jobs run" as user1 srun true
 done_testing

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Slurm without cgroups (proctrack/linuxproc and pgid, task/none, jobacct_gather/linux): steps get one of
-# ours, and all figures. Without that (StepCgroup=no) their CPU time is that of their processes, by which
-# energy goes while they run; what cannot be known is n/a with its reason, never 0.
+# Slurm without cgroups (proctrack/linuxproc and pgid, task/none, jobacct_gather/linux): steps get a cgroup of ours, and
+# all metric values. Without it (StepCgroup=no) a step's CPU time is that of its processes, by which energy is split while
+# the step runs; unknown values are n/a with the reason, never 0.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -14,12 +14,12 @@ cluster_up --cpus 4 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' Proctr
 home=$DIR/home/user1
 work_write
 
-# report_row NAME: of the report in $home/out
+# report_row NAME: prints a row of the report in $home/out
 report_row() {
 	sed -n "s/^ *$1  *//p" "$home/out"
 }
 
-# run_job: one that works, with a report, and one that sleeps beside it; both are over
+# run_job: runs a busy job with a report, and at the same time a job that sleeps, until both have ended
 run_job() {
 	rm -f "$home"/go*
 	job=$(submit user1 -n1 --ceems-report --ceems-perf=sw,io -o "$home/out" --wrap \
@@ -35,8 +35,8 @@ run_job() {
 		sum=$(job_acct "$job" ConsumedEnergyRaw)
 		is "$sum" "$what" "sacct has what the ledger has"
 	else
-		# 26.05 cannot signal a step that has no process yet, takes it for gone, and ends it itself
-		skip "$(slurmctld -V) did not wait for the extern step, which would have told the job's energy"
+		# Slurm 26.05 cannot signal a step that has no process yet, considers the step gone, and ends it
+		skip "$(slurmctld -V) did not wait for the extern step, which reports the job's energy"
 		sum=$(($(job_acct "$job" ConsumedEnergyRaw 0) + $(job_acct "$job" ConsumedEnergyRaw batch)))
 		[ $((sum - what)) -ge -1 ] && [ $((sum - what)) -le 1 ]
 		ok $? "its steps have in sacct what the ledger has: $sum J, $what J"

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Jobs whose steps are not slurmctld's: sbatch --stepmgr, from 24.05. The extern step's slurmstepd on the job's
-# first node starts and ends them, without slurmctld if need be, and tells slurmdbd of them by way of
-# it. Energy, reports and records are those of any other job's.
+# sbatch --stepmgr, from Slurm 24.05: the extern step's slurmstepd on the job's first node manages the job's steps instead
+# of slurmctld, and sends them to slurmdbd through slurmctld. Energy, reports and records must be as for other jobs.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 needs_slurm 24.05 "--stepmgr begins with 24.05"
@@ -44,8 +43,8 @@ wait_for 60 next
 ok $? "steps end and begin without it"
 feed_all 20000003 1000000
 passes "slurmctld starts" "$cluster" start-daemon "$DIR" slurmctld
-# What is not relayed when the extern step ends is lost with it: slurmstepd calls acct_storage_g_fini(), which
-# would wait for it, with MEMORY_LEAK_DEBUG only.
+# Messages that are not relayed when the extern step ends are lost: slurmstepd calls acct_storage_g_fini(), which would
+# wait for them, only with MEMORY_LEAK_DEBUG.
 relayed() {
 	[ "$(inside sacct -n -P -j "$job" -o JobID,State | grep -cE '\.(0\|COMPLETED|[12]\|RUNNING)$')" = 3 ]
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Jobs with a /tmp of their own (job_container/tmpfs) and, from Slurm 24.05 on, SPANK's hooks in there
-# (contain_spank): energy, figures, report and record are as without, also after slurmd was restarted under a job.
+# Jobs with a private /tmp (job_container/tmpfs) and, from Slurm 24.05 on, SPANK's hooks in it (contain_spank): energy,
+# metric values, report and record must be as without, also if slurmd restarts while a job runs.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154
-E2E_IN=/var/tmp # jobs do not see this machine's /tmp
+E2E_IN=/var/tmp # because jobs do not see this machine's /tmp
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
 . "$e2e_top/tests/e2e/energy.sh"
@@ -31,7 +31,7 @@ is_gone() {
 	[ -z "$(inside find "$base" -name "$1" 2>/dev/null)" ]
 }
 
-# run_jobs WHAT: two beside each other, and slurmd restarts meanwhile
+# run_jobs WHAT: runs two jobs at once, and restarts slurmd meanwhile
 run_jobs() {
 	local what=$1 u h j ids=() uj
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Nodes whose clocks are not slurmctld's, by 3 s and up to 2 minutes, ahead and behind: energy and emissions of a job over
-# both nodes are what the ledgers have, none is lost, negative or there twice, and the record is whole.
+# Nodes whose clocks differ from slurmctld's by 3 s to 2 minutes, ahead and behind: energy and emissions of a job over both
+# nodes must be those of the ledgers, none lost, negative or doubled, and the record must be complete.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -12,7 +12,7 @@ cluster_up --nodes 2 --cpus 4 --fake-rapl --still-cpus --ceems-conf <(printf '%s
 home=$DIR/home/user1
 work_write
 
-# slurmd_at NODE SECONDS: its slurmd, and what that starts, with another time
+# slurmd_at NODE SECONDS: starts the node's slurmd with a clock that is off by SECONDS, also for its children
 slurmd_at() {
 	local pid
 
@@ -29,7 +29,7 @@ slurmd_at() {
 is_gone() {
 	! inside kill -0 "$1" 2>/dev/null
 }
-# is_off NODE SECONDS: by what its slurmd writes
+# is_off NODE SECONDS: the clock is off by SECONDS, as shown by the times that slurmd writes
 is_off() {
 	local said
 
@@ -49,7 +49,7 @@ is_over() {
 	[ -n "$(inside sacct -n -X -j "$1" -s CD,F,CA -o JobID)" ]
 }
 
-# 120 s, the life of a step's credential (cred_expire), are too many for Slurm: "Job credential expired"
+# not 120 s, the life of a step's credential (cred_expire): Slurm would say "Job credential expired"
 for skew in 3 -3 100 -120; do
 	rm -f "$home"/*
 	slurmd_at n2 "$(printf %+d $skew)"

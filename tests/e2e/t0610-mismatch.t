@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Plugins that were not built for this Slurm: with another version number, which Slurm refuses, and with the
-# right number and headers of other structs, which only the plugin can see. No daemon dies of the latter,
-# no job fails, nothing is written, and one line says what to do.
+# Plugins that were not built for this Slurm: with another version number, which Slurm refuses; and with the right number
+# but headers with other structs, which only the plugin can detect. With the latter no daemon may die, no job may fail,
+# nothing may be written, and one line must say what to do.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 . "$e2e_top/tests/tap/plugin_version.sh"
@@ -16,7 +16,7 @@ slurm_src=$(sed -n 's/^slurm_src = //p' "$build/Makefile")
 
 # --- plugins of other headers ----------------------------------------------------------------------
 
-# alter EXPRESSION FILE...: with sed; it must change something. Not every Slurm has every file.
+# alter EXPRESSION FILE...: changes the FILEs that exist with sed; at least one line must change.
 alter() {
 	local expression=$1 file changed=1
 
@@ -43,7 +43,7 @@ plugin() {
 		[ "${file##*/}" = "$part" ] || ln -s "$file" "$tree/"
 	done
 	cp -rp "$build/$part" "$tree/" || return
-	# what has no header of Slurm's stays; and no dependency shall name those of the true source
+	# rebuild only objects that include Slurm's headers; dependency files must not name headers of the real source
 	for file in "$tree/$part"/.deps/*.Plo; do
 		object=${file##*/}
 		! grep -q slurm_compat.h "$file" || rm -f "$tree/$part/${object%.Plo}".lo
@@ -81,7 +81,7 @@ done
 cluster_up --no-dbd --fake-gpus 1 --ceems-conf <(printf '%s\n' Sinks=file EnergySources=model FinalEnergyWait=1s)
 cp -d "$DIR/plugins"/*.so "$e2e_work/"
 
-# put FILE SO: instead of what is built
+# put FILE SO: installs SO as the plugin FILE
 put() {
 	ln -sfn "$1" "$DIR/plugins/$2"
 }
@@ -89,7 +89,7 @@ put_back() {
 	cp -d --remove-destination "$e2e_work/$1" "$DIR/plugins/"
 }
 
-# begin DAEMON...: anew, and with an empty log
+# begin DAEMON...: restarts the daemons with empty logs
 begin() {
 	log=$LOG_DIR/$1${2:+.$2}.log
 	"$cluster" kill "$DIR" "$@"
@@ -155,13 +155,13 @@ check() {
 version=$(sed -n 's/^SLURM_VERSION = //p' "$build/Makefile")
 other=${version%.*}.99
 
-# says_incompatible DAEMON [NODE]: in its log, or on stderr where it ended before it had one. slurmctld shows a node of
-# before as idle, so a slurmd that "is up" may still load its plugins.
+# says_incompatible DAEMON [NODE]: in its log, or on stderr if it ended before it had a log. slurmctld still shows the
+# earlier slurmd's node as idle, so a slurmd that "is up" may still be loading its plugins.
 says_incompatible() {
 	cat "$log" "$LOG_DIR/$1${2:+.$2}.out" 2>/dev/null | grep -F "Incompatible Slurm plugin"
 }
 
-# is_refused SO WHAT DAEMON...: the daemon says so, whether it goes on or not; so does `ceems check`
+# is_refused SO WHAT DAEMON...: each daemon must say that SO is incompatible, whether or not it ends; so must `ceems check`
 is_refused() {
 	local so=$1 what=$2
 

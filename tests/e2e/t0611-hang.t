@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every path of ceems.conf is on a file system whose server is gone. The daemons start, run jobs, are
-# reconfigured and stop as without us; the node stays up; and each loss is one line in a log.
+# Every path of ceems.conf is on a file system whose server does not answer. The daemons must start, run jobs, reconfigure
+# and stop as without our plugins; the node must stay up; and each loss must be one line in a log.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -25,7 +25,7 @@ ProfileDir=$DIR/hang/profiles
 StoreDir=$DIR/hang/store
 END
 
-# took SECONDS WHAT COMMAND...: it ends well within so many seconds.
+# took SECONDS WHAT COMMAND...: COMMAND must succeed within SECONDS.
 took() {
 	local limit=$1 what=$2 began=$EPOCHREALTIME ms
 
@@ -76,7 +76,7 @@ no_user_helper() {
 wait_for 60 no_user_helper
 ok $? "no helper of a step is left"
 has "$(grep -h 'ceems' "$LOG_DIR/slurmd.n1.log")" "ceems-trace was killed, or its folder did not answer" \
-	"the trace's loss is said"
+	"a line says that the trace is lost"
 
 inside timeout -k 5 150 "$ceems" check --node n1 >"$e2e_work/check.out" 2>&1
 isnt $? 124 "ceems check does not hang"

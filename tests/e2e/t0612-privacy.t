@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who can see what, with everything on: each file, process, socket and BPF object of ours is tried by the user of a job, by
-# the user of another job and by a third user. What the table does not allow fails, and so does a secret outside of its
-# own file. doc/security.md says the same to people.
+# Who can see what, with all features on: the user of a job, the user of another job and a third user try each file,
+# process, socket and BPF object of ours. The test fails if one can do more than the table allows, or if a secret is found
+# outside of its own file. doc/security.md documents the same.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -37,7 +37,7 @@ work_write
 mkdir "$DIR/traces" "$DIR/profiles"
 chmod 1777 "$DIR/traces" "$DIR/profiles"
 printf '%s\n' "TraceDir=$DIR/traces" "ProfileDir=$DIR/profiles" >>"$DIR/etc/ceems.conf"
-# another recorder, which says all that it can, and which may dump core
+# a recorder with full debug logs that may dump core
 "$cluster" kill "$DIR" recorder
 inside env -i PATH="$PATH" SLURM_CONF="$DIR/etc/slurm.conf" sh -c 'ulimit -c unlimited; exec "$@"' sh \
 	"$DIR/sbin/ceems-recorder" -D -v -u slurm -f "$DIR/etc/ceems.conf" >"$LOG_DIR/recorder-v.log" 2>&1 &
@@ -57,8 +57,8 @@ done
 
 # --- who may what -------------------------------------------------------------------------------------------
 
-# The first row that fits counts, and says the most that the owner may (of files of user1 and user2) and any other user.
-# r: read, w: write, l: list; -: nothing.
+# The first row that matches counts. It has the most that the owner (of files of user1 and user2) and any other user may
+# do. r: read, w: write, l: list; -: nothing.
 # PATH TYPE MODE OWNER own others why
 sed "s|^DIR|$DIR|" >"$e2e_work/table" <<'END'
 DIR/run/ceems d 7[05][05] root - l LedgerDir
@@ -90,7 +90,7 @@ END
 [ -x "$DIR/helpers/ceems-profile" ] || sed -i '/ceems-profile/d' "$e2e_work/table"
 : >"$e2e_work/there"
 
-# sweep: all that is there now, and what each user may
+# sweep: lists all that exists now, and what each user can do with it
 sweep() {
 	local user
 
@@ -134,7 +134,7 @@ done
 
 # --- after the jobs -----------------------------------------------------------------------------------------
 
-# cmdline and environment of all that ran, also of what ends with its step
+# command line and environment of all processes of ours, also of those that end with their step
 inside sh -c 'cat /proc/[0-9]*/cmdline' 2>/dev/null | tr '\0' '\n' >"$e2e_work/cmdlines"
 for pid in $(ours); do
 	inside cat "/proc/$pid/environ" 2>/dev/null
@@ -152,7 +152,7 @@ wait_for 60 grep -q 'redfish: ' "$LOG_DIR/slurmd.n1.log"
 ok $? "slurmd has tried the BMC"
 sweep
 is "$(inside /usr/bin/python3 "$here/sweep.py" judge "$e2e_work/table" "$e2e_work/there" "$e2e_work"/may.user[123])" "" \
-	"nobody may more than the table says, and each row of it is of something"
+	"no user can do more than the table allows, and each row of it matches something"
 for user in user1 user2; do
 	is "$(grep -c "ceems-trace-${job[$user]}.* rw$" "$e2e_work/may.$user")" 2 "$user may read and write the own trace"
 done

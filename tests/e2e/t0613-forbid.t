@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ForbidOptions: what a partition or an account may not use is not measured, whatever the user writes into the environment.
+# ForbidOptions: an option that a partition or an account may not use has no effect, whatever the user sets in the
+# environment.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
@@ -15,7 +16,7 @@ refused="ceems: this job's partition or account may not use"
 # shellcheck disable=SC2016
 told='echo I am in $SLURM_JOB_PARTITION of $SLURM_JOB_ACCOUNT'
 
-# is_counted WHAT: the report in $out has a task clock; is_refused OPTIONS WHAT: it has none, and the user was told so.
+# is_counted WHAT: the report in $out has a task clock; is_refused OPTIONS WHAT: it has none, and a message says so.
 is_counted() {
 	[[ $out == *"task clock"* && $out != *"$refused"* ]] && ! grep 'task clock' <<<"$out" | grep -q 'n/a'
 	ok $? "$1" || diag "$out"
@@ -26,7 +27,7 @@ is_refused() {
 	ok $? "$2" || diag "$out"
 }
 
-# believes WHAT: the tasks in $out have a false variable. Slurm 25.11 and later set it right.
+# believes WHAT: the tasks in $out have the user's false variable. Slurm 25.11 and later overwrite it.
 believes() {
 	if [[ $out == *" of project"* ]]; then
 		ok 0 "$1"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each of our own processes is stopped (SIGSTOP) while jobs run and end: no daemon of Slurm waits for it, and what it had to
-# do comes later. And the disks of ceems.prom and of a profile are full. ceems-trace is in t0204, a full store in t0402, and
-# disks that fail call by call in tests/unit/test_disk_faults.c.
+# Each of our own processes is stopped (SIGSTOP) while jobs run and end: no daemon of Slurm may wait for it, and it must do
+# its work later. And the disks of ceems.prom and of a profile are full. t0204 tests ceems-trace, t0402 a full store, and
+# tests/unit/test_disk_faults.c the failure of each single call.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -14,7 +14,7 @@ cluster_up --plugins acct_gather,spank,jobcomp --fake-rapl --cpus 4 \
 work_write
 go=$e2e_work/go
 
-# took SECONDS WHAT COMMAND...: it ends well within so many seconds.
+# took SECONDS WHAT COMMAND...: COMMAND must succeed within SECONDS.
 took() {
 	local limit=$1 what=$2 began=$EPOCHREALTIME ms
 
@@ -153,14 +153,14 @@ else
 fi
 # --- full disks --------------------------------------------------------------------------------------
 
-# full_disk DIR: a small one there, which is full.
+# full_disk DIR: mounts a small file system at DIR and fills it.
 full_disk() {
 	mkdir -p "$1"
 	inside mount -t tmpfs -o size=16k,mode=1777 full "$1"
 	inside dd if=/dev/zero of="$1/ballast" bs=4k status=none
 }
 
-# is_said WHAT: how often slurmd says that the disk of WHAT is full.
+# is_said WHAT: prints how often slurmd logs that the disk of WHAT is full.
 is_said() {
 	grep -h "ceems: $1: " "$LOG_DIR/slurmd.n1.log" | grep "No space left on device"
 }

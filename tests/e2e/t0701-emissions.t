@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every joule with the factor of its own time. What each node uses is fed to it, before and after a second at
-# which the grid goes from 50 to 500 g/kWh; so what jobs emit can be computed by hand, and sacct, records, MariaDB
-# and ceems.prom must say it, to the microgram.
+# Every joule must be charged with the factor of its own time. Nodes are fed before and after a second at which the grid's
+# factor changes from 50 to 500 g/kWh. So emissions of jobs can be computed by hand, and sacct, records, MariaDB and
+# ceems.prom must have them, to the microgram.
 # shellcheck disable=SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather
@@ -20,12 +20,12 @@ point() {
 	echo "$(utc "$1"),$(utc "$2"),$3,average,direct,$4,$(utc "$1"),RTE eCO2mix"
 }
 
-# put_series: stdin is the new one.
+# put_series: replaces the series of factors by standard input.
 put_series() {
 	cat >"$series.tmp" && chmod 644 "$series.tmp" && mv "$series.tmp" "$series"
 }
 
-# near A B: they differ by what two nodes round, at most
+# near A B: A and B differ at most by the rounding of two nodes
 near() {
 	python3 -c 'import sys; sys.exit(not abs(float(sys.argv[1]) - float(sys.argv[2])) <= 1.1e-6)' "$1" "$2" ||
 		{ echo "$1 is not $2 g"; return 1; }
@@ -44,7 +44,7 @@ has_record() {
 	record_file "$1" >/dev/null
 }
 
-# All of a node's power is what it draws when idle, and its job has all CPUs: so the job has all of it.
+# All of a node's power is idle power, and its job has all CPUs, so the job is charged all of it.
 common='IdleWatts=1000000
 Country=FR
 PUE=1.25
@@ -79,13 +79,13 @@ wait_for 120 steps_run || bail "the jobs run"
 
 # --- the second at which it changes ----------------------------------------------------------------
 
-# factor_is NODE TEXT: what its sampler goes by.
+# factor_is NODE TEXT: the factor that the node's sampler uses.
 factor_is() {
 	inside "$ceems" ledger -n "$1" | grep -F "$2"
 }
 
-# A file that changes is seen within a minute; a daemon that starts sees it at once. On n4 the provider is out:
-# its last factor counts for two hours, and those are over at the same second.
+# A changed file is read within a minute, and at a daemon's start. On n4 the provider does not answer: its last factor is
+# used for two hours, which end at the same second.
 restart_all() {
 	local n
 	for n in 1 2 3 4; do
@@ -106,7 +106,7 @@ restart_all() {
 	done
 }
 
-# change_in SECONDS: false: the daemons took that long to start.
+# change_in SECONDS: lets the factor change in SECONDS; false if the daemons took longer than that to start.
 change_in() {
 	change=$(($(date +%s) + $1))
 	{
@@ -117,13 +117,13 @@ change_in() {
 	} | put_series
 	begin=$(date +%s)
 	restart_all
-	# what is to be done before it does not take longer than that
+	# long enough for all that must be done before the change
 	[ $((change - $(date +%s))) -gt $((15 + 2 * ($(date +%s) - begin))) ]
 }
 change_in 40 || change_in 60 || change_in 180 || change_in 600 || bail "the daemons start in time"
 
-# feed_all A B C D: joules for n1 to n4, and until their ledgers have them. Twice the half, as a package that has
-# more than 2500 W is none.
+# feed_all A B C D: feeds joules to n1 to n4 and waits until their ledgers have them. In two halves, since the plugin
+# rejects more than 2500 W of a package.
 feed_all() {
 	local n half
 	for half in 1 2; do
@@ -136,7 +136,7 @@ feed_all() {
 	done
 }
 
-# the job on two nodes works before, the other one after
+# the job on two nodes uses energy before the change, the other job after it
 feed_all 3600 1800 180 900
 [ "$(date +%s)" -lt "$change" ] || bail "all was measured before the change"
 is "$(node=n1 ledger '[.steps[] | select(.job == '"$two"') | .by_factor_uj.fresh] | add')" 3600000000 \
@@ -149,7 +149,7 @@ feed_all 90 90 2700 450
 
 # --- on the nodes, while the jobs run --------------------------------------------------------------
 
-# prom_grams JOB METRIC NODE...: the sum of what the nodes' ceems.prom have
+# prom_grams JOB METRIC NODE...: prints the sum of the nodes' ceems.prom
 prom_grams() {
 	local id=$1 metric=$2
 	shift 2
@@ -198,7 +198,7 @@ check() {
 		"by the site's contract"
 	is "$(field "$id" '.emissions | [.method, .pue, .market_factor_g_per_kwh, .market_source,
 		.embodied_source] | @csv')" '"per-tick",1.25,20,"a contract","the vendor"' "how"
-	# a tenth of a gram a second and CPU
+	# a tenth of a gram per second and CPU
 	is "$(field "$id" '.emissions.embodied_g - .elapsed * .total_cpus / 10 | fabs < 1e-6')" true \
 		"and the machines' making"
 	is "$(sql "select co2e_g, market_co2e_g, embodied_g, factor_g_per_kwh, co2e_method, fresh_factor_j,
@@ -244,7 +244,7 @@ has "$out" "  cleaner-hours: cleaner_share " "  and why"
 
 # --- without slurmdbd ------------------------------------------------------------------------------
 
-# Another factor every three seconds, whatever they are.
+# Writes a new factor every three seconds.
 now=$(($(date +%s) - 60))
 {
 	echo $head

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # contrib/analytics on the records of real jobs and on CEEMS_ANALYTICS_JOBS [100000] synthetic ones, with repeats and
-# corrections: DuckDB, ClickHouse and Flink find the sums that the generator computed. Flink begins on its mini cluster, which
-# is killed, and goes on from a checkpoint on a cluster of processes, whose task manager is killed: nothing is lost or
+# corrections: DuckDB, ClickHouse and Flink must find the sums that the generator computed. Flink's mini cluster is killed;
+# Flink then continues from a checkpoint on a cluster of processes, whose task manager is killed. Nothing may be lost or
 # counted twice.
 # shellcheck disable=SC2317
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +19,7 @@ make -s -C "$build/tests/unit" make_records >/dev/null || skip_all "make_records
 for folder in "$e2e_top/contrib/kafka" "$e2e_top/contrib/kafka/tools" "$analytics/flink"; do
 	"$e2e_top/contrib/kafka/get" "$folder" >/dev/null || skip_all "no jars for $folder"
 done
-cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache} # a cluster has a home of its own
+cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache} # HOME is another inside the cluster
 python=$("$analytics/python" warehouse) || skip_all "duckdb and chdb cannot be installed"
 
 cluster_up --plugins acct_gather,jobcomp --kafka --ceems-conf <(printf '%s\n' ModelIdleWatts=400 ModelMaxWatts=1000)
@@ -70,7 +70,7 @@ for cell in json.load(open("jobs.ipynb"))["cells"]:
 sums=$e2e_work/sums
 "$build/tests/unit/make_records" --sums "$sums" "$jobs" 2 >"$e2e_work/many" 2>"$e2e_work/many.err"
 diag "$(cat "$e2e_work/many.err")"
-# csv FILE: the sums in one form, sorted
+# csv FILE: prints the sums in a common format, sorted
 csv() {
 	tr -d '"' <"$1" | tail -n +2 | sort
 }
@@ -101,13 +101,13 @@ half=$(($(wc -l <"$e2e_work/many") / 2))
 head -n $half "$e2e_work/many" >"$e2e_work/first"
 tail -n +$((half + 1)) "$e2e_work/many" >"$e2e_work/second"
 
-# stream [OPTION...]: in the background; without options on a mini cluster
+# stream [OPTION...]: starts `flink stream` in the background; without options on a mini cluster
 stream() {
 	inside env XDG_CACHE_HOME="$cache" "$analytics/flink/flink" stream --brokers "$KAFKA_BOOTSTRAP" --topic ceems.synthetic \
 		--checkpoints "$e2e_work/checkpoints" --set 'execution.checkpointing.interval=2 s' "$@" >"$e2e_work/flink.log" 2>&1 &
 	stream=$!
 }
-# below PID NAME: the processes of that name that it started
+# below PID NAME: prints the pids of processes NAME that PID started
 below() {
 	local pid
 	for pid in $(pgrep -P "$1"); do
@@ -125,7 +125,7 @@ kill_stream() {
 has_checkpoint() {
 	compgen -G "$e2e_work/checkpoints/*/chk-*/_metadata" >/dev/null
 }
-# The last message of each sum as CSV like the generator's; an empty one deletes.
+# Prints the last message of each sum as CSV like the generator's; an empty message deletes the sum.
 streamed() {
 	inside kcat -b "$KAFKA_BOOTSTRAP" -t ceems.account_hour -C -e -q -o beginning -f '%k\t%s\n' | python3 -c '
 import json, sys
@@ -156,7 +156,7 @@ wait_for 240 has_streamed 0 && wait_for 120 has_checkpoint
 ok $? "flink: sums come, and a checkpoint"
 kill_stream
 passes "flink is killed; the second half is fed" feed "$e2e_work/second"
-# a cluster like a site's: a job manager, and task managers that come and go
+# a cluster as a site has it: a job manager, and task managers that are killed and started
 flink_conf=$e2e_work/flink
 mkdir "$flink_conf"
 cat >"$flink_conf/config.yaml" <<-EOT

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The commands and files of contrib/kafka/README.md, as they are there, against a broker with TLS, SASL and an authorizer:
-# topic and rights are made, the recorder's sink writes, the consumer reads, and neither may do more.
+# The unchanged commands and files of contrib/kafka/README.md, with a broker that has TLS, SASL and an authorizer: they must
+# create the topic and its ACLs; the recorder's sink can only write, the consumer can only read.
 # shellcheck disable=SC2317
 top=$(readlink -f "$(dirname "$0")/../..")
 . "$top/tests/tap/tap.sh"
@@ -19,7 +19,7 @@ make -s -C "$build/tests/unit" make_records >/dev/null || skip_all "make_records
 tools=$("$top/contrib/kafka/get" "$top/contrib/kafka/tools") || skip_all "no jar of Kafka's tools"
 jars=$("$top/contrib/kafka/get") || skip_all "no broker"
 
-# free ports: 0 is not for brokers
+# free ports, because a broker does not accept port 0
 read -r plain tls old controller < <(/usr/bin/python3 -c '
 import socket
 s = [socket.socket() for _ in range(4)]
@@ -37,7 +37,7 @@ for _ in $(seq 300); do
 	sleep 0.2
 done
 
-# block NAME: the lines of README between the comment NAME and the next <!-- end -->, for this broker
+# block NAME: prints README's lines between the comment NAME and the next <!-- end -->, changed for this broker
 block() {
 	sed -n "/^<!-- $1 -->\$/,/^<!-- end -->\$/p" "$top/contrib/kafka/README.md" | sed -n 's/^    //p' |
 		sed "s|broker:9092|127.0.0.1:$plain|; s|broker:9093|localhost:$tls|; s|/etc/ssl/certs/ca-certificates.crt|$work/ca.pem|
@@ -57,7 +57,7 @@ kafka-acls.sh() {
 kafka-configs.sh() {
 	kafka_java kafka.admin.ConfigCommand "$@"
 }
-: >"$work/admin.properties" # the plain port's users may do all
+: >"$work/admin.properties" # users of the plaintext port may do everything
 
 for user in ceems reader; do
 	kafka-configs.sh --bootstrap-server "127.0.0.1:$plain" --alter --entity-type users --entity-name $user \
