@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# contrib/prometheus: each alert fires when it should and is silent when it should be, has a section in the runbook, and
-# goes to whom the example of Alertmanager sends it. Series are as promtool wants them: "0+60x90" is 0, 60, ... 5400.
+# contrib/prometheus: each alert must fire and not fire in the cases below, have a section in the runbook, and go to the
+# right receiver of Alertmanager's example. Series are in promtool's notation: "0+60x90" is 0, 60, ... 5400.
 # shellcheck disable=SC2154
 . "$top_srcdir/tests/tap/tap.sh"
 command -v promtool >/dev/null || skip_all "promtool is not installed (contrib/deps test)"
@@ -14,7 +14,7 @@ begin_cases() {
 	printf '%s\n' "rule_files: [ $1 ]" 'evaluation_interval: 5m' 'tests:' >"$work/tests.yml"
 }
 
-# add_case ALERT TIME COUNT: with the series on standard input, so many of it fire after that time.
+# add_case ALERT TIME COUNT: with the series on standard input, COUNT of ALERT must fire at TIME.
 add_case() {
 	local series values
 	printf '  - interval: 1m\n    name: %s\n    input_series:\n' "$1 $3"
@@ -46,7 +46,7 @@ fires CeemsGpuIdle 3h <<E
 ceems_compute_unit_gpu_busy_seconds_total{$job} 7+0x180
 ceems_compute_unit_gpu_held_seconds_total{$job} 0+60x180
 E
-# busy for half of the time; and idle without a process, which is the other alert
+# must not fire: a GPU busy for half of the time, and an idle GPU without a process, for which there is another alert
 silent CeemsGpuIdle 3h <<E
 ceems_compute_unit_gpu_busy_seconds_total{$job} 0+30x180
 ceems_compute_unit_gpu_held_seconds_total{$job} 0+60x180
@@ -59,7 +59,7 @@ ceems_compute_unit_cpu_seconds_total{$job} 0+0.1x180
 ceems_compute_unit_cpus{$job} 4+0x180
 ceems_ebpf_ingress_bytes_total{$job,proto="tcp"} 0+10x180
 E
-# each of CPU, GPU, files and network is progress
+# must not fire: each of CPU, GPU, file and network use is progress
 silent CeemsJobNoProgress 3h <<E
 ceems_compute_unit_cpu_seconds_total{uuid="1"} 0+60x180
 ceems_compute_unit_cpus{uuid="1"} 4+0x180
@@ -139,7 +139,7 @@ ceems_node_idle_power_watts{hostname="n1",node_type="a"} 100+0x420
 ceems_node_idle_power_watts{hostname="n2",node_type="a"} 100+0x420
 ceems_node_idle_power_watts{hostname="n3",node_type="a"} 140+0x420
 E
-# two of a kind cannot say which of them is odd
+# must not fire: with two nodes of a type, none can be called an outlier
 silent CeemsIdlePowerHigh 7h <<E
 ceems_node_idle_power_watts{hostname="n1",node_type="a"} 100+0x420
 ceems_node_idle_power_watts{hostname="n2",node_type="a"} 100+0x420
@@ -171,7 +171,7 @@ silent CeemsFactorUpdateFails 6h <<E
 ceems_factors_last_run_timestamp_seconds{hostname="c"} 0+60x360
 ceems_factors_failed_zones{hostname="c"} 0+0x360
 E
-# its host went away with it
+# must fire also if the whole host is down, so that its series are gone
 fires CeemsRecorderDown 1h <<E
 ceems_recorder_updated_timestamp_seconds{hostname="c"} 0+60x20 stale
 E

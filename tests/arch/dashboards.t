@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# contrib/grafana: what Grafana needs to take the dashboards from files, what a reader needs to understand a panel, and
-# that what they ask is PromQL. Mostly the rules of Grafana's dashboard-linter.
+# contrib/grafana: Grafana must be able to load the dashboards from files, each panel must have what a reader needs, and
+# each query must be valid PromQL. Mostly the rules of Grafana's dashboard-linter.
 . "$top_srcdir/tests/tap/tap.sh"
 for tool in jq promtool; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed (contrib/deps test)"
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 all='account ceems cluster job node user'
 
-# none WHAT JQ: what the expression finds in any dashboard is wrong.
+# none WHAT JQ: the expression must find nothing in any dashboard.
 none() {
 	what=$1
 	found=$(for name in $all; do jq -r "\"$name: \" + ($2 | tostring)" "$dir/$name.json"; done 2>&1)
@@ -41,7 +41,7 @@ none "rates are of \$__rate_interval, or of a time that the panel names" \
 none "counters are under a rate, or their last value is what is asked for" "$asked | .targets[].expr // empty
 	| select(test(\"_total\\\\b\") and (test(\"rate\\\\(|increase\\\\(|last_over_time\\\\(\") or test(\"conservation_error|refused_steps|lost_steps|ecc_uncorrected\") | not))"
 
-# a rule of each query, with numbers for what Grafana puts in
+# makes a rule of each query, with numbers for Grafana's variables, so that promtool can check it
 {
 	echo 'groups: [ { name: panels, rules: ['
 	for name in $all; do
@@ -55,13 +55,13 @@ printf '%s\n' "$out" | grep -v SUCCESS | sed 's/^/# /' | head -n 20
 has "$out" "$(for name in $all; do jq -r '.panels[].targets[]?.expr // empty' "$dir/$name.json"; done | wc -l) rules found" \
 	"all of them"
 
-# every metric of ceems.prom has its panel
+# every metric of ceems.prom must be in a panel
 jq -r '.panels[].targets[]?.expr // empty' "$dir/job.json" >"$work/exprs"
 is "$(sed -n 's/^| .*| `\(ceems_[a-z0-9_]*\)` |$/\1/p' "$top_builddir/tests/arch/metrics.md" | sort -u |
 	while read -r metric; do grep -q "$metric{" "$work/exprs" || echo "$metric"; done)" "" \
 	"the dashboard of a job has each metric of a job"
 
-# Perses has the same, but for what asks MariaDB
+# Perses's dashboards must have the same panels, except those that query MariaDB
 for name in ceems cluster job node; do
 	grafana=$(jq -r '.panels[] | select(.type == "text" or any(.targets[]?; .expr)) | .gridPos | "\(.w)x\(.h)"' "$dir/$name.json")
 	perses=$(jq -r '.spec | .panels as $p | .layouts[].spec.items[] | select($p[.content."$ref" | sub(".*/"; "")].spec.plugin.kind)

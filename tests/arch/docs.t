@@ -1,20 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Documents: links lead to files and headings that are there, README is short, words are spelled right, each document is
-# in the tarball, the log lines that one explains are in the code, and none tells how the code was before.
+# Documents: links must lead to existing files and headings, README must be short and words spelled right. Each document must
+# be in the tarball. Log lines that a document explains must be in the code. No text may describe an earlier state of the
+# code.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 documents=$(find README.md CONTRIBUTING.md SECURITY.md doc contrib -name '*.md' | sort)
-# What we wrote, without tests: the words of test data are not English.
+# Our files without tests, because test data has words that are not English.
 texts=$(find README.md CONTRIBUTING.md SECURITY.md NEWS doc src bpf spank jobcomp recorder acct_gather sql contrib -type f \
 	! -name '*.csv' ! -name Makefile ! -name Makefile.in ! -path '*/.*' | sort)
 
-# anchors FILE: of each heading the name that a link gives it, as GitHub and GitLab make them
+# anchors FILE: prints the anchor of each heading, as GitHub and GitLab make it
 anchors() {
 	sed -n 's/^##*  *//p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
 
-# links FILE: what its links name, without those to other sites
+# links FILE: prints the targets of its links, without links to other sites
 links() {
 	grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//' | grep -vE '^https?:'
 }
@@ -45,7 +46,7 @@ for file in $(grep -ohE '\<(src|recorder|jobcomp|acct_gather|spank|bpf|sql|m4|co
 done
 is "$missing" "" "files that documents name are there"
 
-# The attributes of spans are those of doc/traces.md, also the ones that are OpenTelemetry's.
+# The code's span attributes must be those of doc/traces.md, including OpenTelemetry's.
 missing=
 for name in $(grep -ohE '"(slurm|service|user|host|hw|process|error)\.[a-z_.]+"' src/libsink/otlp_names.c src/libsink/otlp_spans.c |
 	tr -d '"' | sort -u); do
@@ -59,7 +60,7 @@ for name in $(sed -n '/^## Names/,/^## Delivery/p' doc/traces.md | grep -oE '`(s
 done
 is "$unknown" "" "and no others"
 
-# The lines of a log that the guide explains are those of the code: what is between its names for values.
+# Log lines that the guide explains must be in the code: compares the text between the placeholders for values.
 code=$(find acct_gather spank jobcomp recorder src bpf -name '*.c' | sort | xargs cat | tr '\n' ' ' |
 	sed 's/"[ \t]*"//g; s/"[ \t]*PRI[a-z0-9]*[ \t]*"//g')
 unknown=$(sed -n '/^## Troubleshooting by log line/,/^### What a user/s/^| `\(.*\)` |.*/\1/p' doc/admin-guide.md |
@@ -76,9 +77,9 @@ lines=$(wc -l <README.md)
 [ "$lines" -le 150 ]
 ok $? "README.md has at most 150 lines, $lines now"
 
-# An older state of the code is in git; texts tell of the present one.
+# Texts must describe the present code only; git has the earlier ones.
 is "$(grep -nEiw 'previously|formerly|used to be|(this|old|last) tree|tree [0-9a-f]{7}|until now|in the past|(was|were) tried' \
-	README.md CONTRIBUTING.md SECURITY.md NEWS doc/*.md doc/*.in)" "" "no document tells how the code was before"
+	README.md CONTRIBUTING.md SECURITY.md NEWS doc/*.md doc/*.in)" "" "no document describes an earlier state of the code"
 # shellcheck disable=SC2046 # several files
 is "$(grep -nEiw 'previously|formerly|used to be|in the past|(was|were) renamed (to|from)|old (code|tree)' \
 	$(find src bpf spank jobcomp recorder acct_gather sql -name '*.[ch]' -o -name '*.[1-8].in' -o -name '*.sql.in'))" "" \

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A plugin exports what Slurm looks up and nothing else: Slurm's library has 1,500 plain names that
-# win over ours in its processes, and ours would win over those of other plugins.
+# A plugin must export only the symbols that Slurm looks up. Slurm's library exports 1,500 plain names, which would replace
+# ours in its processes, and ours would replace those of other plugins.
 . "$top_srcdir/tests/tap/tap.sh"
 command -v nm >/dev/null || skip_all "no nm"
 
-# exports FILE NEEDED MAY: NEEDED names all there, and none but these and MAY (both for grep -E)
+# exports FILE NEEDED MAY: FILE must export all symbols of NEEDED, and no others except those of MAY (both for grep -E)
 exports() {
 	so=$top_builddir/$1
 	if [ ! -e "$so" ]; then

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs and plugins that are installed have what configure took to harden them (m4/x_ac_hardening.m4), and none
-# has an executable stack, a text relocation or a path to libraries.
+# Installed programs and plugins must have the hardening that configure chose (m4/x_ac_hardening.m4), and no executable
+# stack, text relocation or library path (RPATH, RUNPATH).
 . "$top_srcdir/tests/tap/tap.sh"
 command -v readelf >/dev/null || skip_all "no readelf"
 grep -q fsanitize "$top_builddir/config.log" && skip_all "a build with sanitizers is not hardened"
 cflags=$(sed -n 's/^CEEMS_CFLAGS = //p; s/^CFLAGS = //p; s/^CPPFLAGS = //p' "$top_builddir/Makefile" | tr '\n' ' ')
 
-# taken FLAG
+# taken FLAG: configure chose FLAG
 taken() {
 	case " $cflags " in
 	*"$1"*) ;;

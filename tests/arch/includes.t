@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The layers of src/: an include points down. The core includes no Slurm header, so that it is tested
-# without Slurm.
+# The layers of src/: a file may include headers only of its own or a lower layer. The core may include no Slurm header, so
+# that it can be tested without Slurm.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 
-# The order of the layers, the lowest first. A folder includes itself and what stands above it here.
+# The order of the layers, the lowest first. A folder may include itself and folders listed above it.
 # libemission is below libledger, because the ledger charges each tick with the factor of its time; librecord
 # is below libnode, because the node prints a step's report.
 layers='
@@ -55,8 +55,8 @@ calls='(^|[^A-Za-z0-9_.>])(exit|abort|assert|xmalloc|fatal|strtok|atoi|sprintf|s
 is "$(grep -rnE "$calls" src spank jobcomp acct_gather --include='*.c' --include='*.h' |
 	grep -vE ':[[:blank:]]*(/?\*|//)|_exit\(|^src/cmd/ceems-bpf\.c')" "" \
 	"nothing that ends a process, and no unbounded string functions"
-# A public function is one that another file calls: of the product, a test, a benchmark or a fuzzer. What the loader
-# or make calls by name is not asked about.
+# A public function must have a caller in another file: of the product, a test, a benchmark or a fuzzer. Functions that the
+# loader calls by name are not checked.
 objects() {
 	find "$top_builddir/src" "$top_builddir/bpf" "$top_builddir/recorder" "$top_builddir/spank" \
 		"$top_builddir/jobcomp" "$top_builddir/acct_gather" -name '*.o' ! -name '*.pb-c.o' ! -path '*/tests/*' 2>/dev/null

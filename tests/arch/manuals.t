@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Manual pages format without a warning, have examples, and point to pages that exist.
+# Manual pages must format without a warning, have examples, and refer to pages that exist.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 command -v groff >/dev/null || skip_all "no groff"
 pages=$(find src bpf spank jobcomp recorder acct_gather -name '*.[1-8].in' | sort)
 
-# filled PAGE: as it is installed, else with some value for each name
+# filled PAGE: prints the page that configure made, else the .in file with some value for each @NAME@
 filled() {
 	if [ -f "$top_builddir/${1%.in}" ]; then
 		cat "$top_builddir/${1%.in}"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Adding a metric is one row: a build with the row TEST_WIDGETS of metrics.def has the metric everywhere.
+# A metric must need only one row: a build with the row TEST_WIDGETS of metrics.def must have the metric everywhere.
 . "$top_srcdir/tests/tap/tap.sh"
 grep -q fsanitize "$top_builddir/config.log" && skip_all "the build without sanitizers has shown this"
 work=$(mktemp -d "$PWD/row-XXXXXX")
@@ -17,7 +17,7 @@ passes_here() {
 	[ $rc -eq 0 ] || { done_testing; exit 1; }
 }
 
-# found COUNT WHAT PATTERN FILE
+# found COUNT WHAT PATTERN FILE: COUNT lines of FILE must match PATTERN
 found() {
 	is "$(grep -cE "$3" "$4")" "$1" "$2"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A function that grep finds: a static one whose name is one word ("find", "add") is in one file only; in more, each
-# has its file's name in front.
+# Functions must be easy to grep: two files may not have static functions with the same one-word name ("find", "add");
+# prefix each with its file's name.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 

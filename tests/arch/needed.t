@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a plugin links is mapped into srun, slurmd and every slurmstepd.
+# Libraries that a plugin links are mapped into srun, slurmd and every slurmstepd, so only those listed here are allowed.
 . "$top_srcdir/tests/tap/tap.sh"
 command -v readelf >/dev/null || skip_all "no readelf"
 
@@ -22,7 +22,7 @@ acct_gather/.libs/acct_gather_energy_ceems libc
 spank/.libs/spank_ceems libc
 jobcomp/.libs/jobcomp_ceems libc
 END
-# A helper program has its library, so that slurmd does not map it.
+# A helper program links the library that slurmd must not map.
 while read -r helper library; do
 	program=$top_builddir/src/helpers/$helper
 	if [ ! -e "$program" ]; then
@@ -40,7 +40,7 @@ ceems-hwmon libsensors
 ceems-ipmi libfreeipmi
 ceems-redfish libcurl|libjansson
 END
-# A module has its library, so that nothing else has to.
+# A module links its library, so that only processes which load the module map it.
 while read -r module library; do
 	so=$top_builddir/src/$module.so
 	if [ ! -e "$so" ]; then
@@ -57,7 +57,7 @@ for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ce
 	[ -e "$so" ] || continue
 	is "$(needed "$so" | grep -E 'libslurm|libbpf')" "" "$plugin takes Slurm's symbols from the daemon"
 done
-# Every slurmstepd maps both, and srun the second: the node's side is ceems_node.so, for slurmd alone.
+# Every slurmstepd maps both plugins, and srun the second. Code that only slurmd needs is in ceems_node.so.
 if ! grep -q fsanitize "$top_builddir/config.log"; then
 	for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so; do
 		so=$top_builddir/$plugin
@@ -70,7 +70,8 @@ if ! grep -q fsanitize "$top_builddir/config.log"; then
 		ok $? "$plugin maps $mapped bytes, less than 400,000"
 	done
 fi
-# Linked with "-z now": what a daemon does not have must be weak, or the plugin is not loaded, and slurmctld ends.
+# Plugins are linked with "-z now": a symbol that a daemon lacks must be weak, else the daemon cannot load the plugin, and
+# slurmctld ends.
 exported() {
 	{
 		nm -D --defined-only "$1"

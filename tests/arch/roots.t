@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# contrib/slurm-root and slurm-root-run use no folder that somebody else may have put there: root runs what
-# is in it, and writes there.
+# contrib/slurm-root and slurm-root-run must refuse a folder that users other than root can write to or replace: root runs
+# programs in it, and writes there.
 . "$top_srcdir/tests/tap/tap.sh"
 [ "$(id -u)" = 0 ] || skip_all "needs root"
 work=$(mktemp -d "$PWD/roots-XXXXXX")
@@ -14,7 +14,7 @@ there() {
 	echo precious >"$work/precious"
 	: >"$tree/usr/src/slurm/META"
 }
-# refused WHAT
+# refused WHAT: both scripts must refuse the folder
 refused() {
 	out=$(CEEMS_ROOTS=$work/roots "$top_srcdir/contrib/slurm-root" trixie "$top_srcdir" 2>&1)
 	isnt=$?

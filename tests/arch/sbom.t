@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The SBOM of this build (contrib/sbom) has each program and plugin, each library that readelf says one needs, and of
-# each library the package of this machine.
+# The SBOM of this build (contrib/sbom) must have each program and plugin, each library that they need by readelf, and
+# each library's package on this machine.
 . "$top_srcdir/tests/tap/tap.sh"
 for tool in jq readelf python3; do
 	command -v $tool >/dev/null || skip_all "no $tool"
@@ -17,7 +17,7 @@ is "$(jq -r '[.packages[], .files[] | .SPDXID] | group_by(.) | map(select(length
 is "$(jq -r '([.packages[], .files[] | .SPDXID] + ["SPDXRef-DOCUMENT"]) as $ids |
 	[.relationships[] | .spdxElementId, .relatedSpdxElement] - $ids | length' "$sbom")" 0 "and each that is named is there"
 
-# FILE LIBRARY, as readelf says; what is not installed is in tests only
+# prints "FILE LIBRARY" by readelf; only tests have programs that are not installed
 find "$top_builddir" \( -path "$top_builddir/tests" -o -path "$top_builddir/*build*" \) -prune -o -type f \
 	\( -path '*/.libs/*.so' -o -perm -100 ! -name '*.so' \) -print | while read -r object; do
 	readelf -dW "$object" 2>/dev/null | sed -n "s|.*(NEEDED).*\[\(.*\)\]|.${object#"$top_builddir"} \1|p"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tables in metric.c and settings.c, and what people and programs read about them.
+# Documents, examples and schemas must have every metric and setting of the tables in metric.c and settings.c.
 . "$top_srcdir/tests/tap/tap.sh"
 tables=$(./tables) || exit 1
 man=$top_srcdir/src/cmd/ceems.conf.5.in
 example=$top_srcdir/contrib/ceems.conf.example
 
-# each NAMES FILES WHAT PATTERN: NAMES that PATTERN ("%" is the name) does not find in FILES
+# each NAMES FILES WHAT PATTERN: PATTERN ("%" is the name) must be found in FILES for each of NAMES; lists those missing
 each() {
 	missing=
 	for name in $1; do
@@ -39,5 +39,5 @@ ok $? "doc/metrics.md is what metrics.def says, else copy $PWD/metrics.md there"
 
 version=$(sed -n 's/^AC_INIT(\[[^]]*\], \[\(.*\)\])$/\1/p' "$top_srcdir/configure.ac")
 grep -q "^$version " "$top_srcdir/NEWS"
-ok $? "NEWS tells of $version"
+ok $? "NEWS has a section for $version"
 done_testing

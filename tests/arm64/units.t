@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck source-path=SCRIPTDIR
-# units.t [--builddir DIR]: all of it built for 64-bit Arm by Debian's cross compiler, against Debian's
-# libraries for it, and the unit tests run by QEMU's emulator of user space: one line of TAP for each
-# program. What it has no system calls for (BPF, perf) skips, as on a kernel without. BPF programs and
-# hardware counters on an emulated Arm machine are tests/bpf/arm64.t's. Not part of `make check`.
+# units.t [--builddir DIR]: builds the whole tree for 64-bit Arm with Debian's cross compiler and libraries, and runs the
+# unit tests with QEMU's user-space emulator: one line of TAP per program. Tests that need system calls which the emulator
+# lacks (BPF, perf) skip, as on a kernel without them. tests/bpf/arm64.t tests BPF programs and hardware counters on an
+# emulated Arm machine. Not part of `make check`.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 top=$(readlink -f "$here/../..")
@@ -24,7 +24,7 @@ export PKG_CONFIG_LIBDIR=$ARM64_ROOT/usr/lib/aarch64-linux-gnu/pkgconfig:$ARM64_
 
 mkdir -p "$build" && cd "$build" || exit 1
 log=$build/arm64.log
-# -O1: the compiler is most of the time
+# -O1: most of the time is spent in the compiler
 { [ -e config.status ] || "$top/configure" -q --host=aarch64-linux-gnu --build="$("$top/config/config.guess")" \
 	--enable-werror --with-slurm-src="${SLURM_SRC:-$top/slurm-src}" CC="$cc --sysroot=$ARM64_ROOT" CFLAGS=-O1; } \
 	>"$log" 2>&1 </dev/null && make -s -j"$(nproc)" >>"$log" 2>&1 </dev/null
@@ -39,7 +39,7 @@ for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ce
 	ok $? "${plugin##*/} is for arm64"
 done
 
-# What QEMU's emulator of user space is no kernel for.
+# Tests that need kernel features which QEMU's user-space emulator lacks.
 threads="/proc/self/task has QEMU's own thread, too"
 stat="/proc/self/stat is QEMU's own, without a start time" helpers="programs for arm64 cannot be started from it"
 declare -A impossible=(
@@ -60,7 +60,7 @@ declare -A impossible=(
 	[test_sampler]=$helpers
 	[test_slurmdb_client]=$helpers
 )
-# some would wait half an hour for a helper
+# on-arm64 skips these tests; some would wait half an hour for a helper
 export ARM64_IMPOSSIBLE="${!impossible[*]}"
 make -s -C tests/fake check >>"$log" 2>&1 </dev/null # the GPUs' libraries
 make -s -k -j"$(nproc)" -C tests/unit check LOG_COMPILER="$here/on-arm64" >>"$log" 2>&1 </dev/null

@@ -1,11 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# arm64.t: hardware counters, on a machine that has none. QEMU emulates a 64-bit Arm CPU whose PMU counts
-# cycles and instructions; our sources, cross-built, count a loop of known length in it through
-# libpfm4, and the table's names of Neoverse CPUs are asked of the libpfm4 that knows them. Nothing
-# of it is installed: kernel and libraries are fetched by tests/guest/kernel. Not part of `make check`;
-# a minute of CPU time. BUILDDIR names the build, whose BPF programs are taken, CC_ARM64 the compiler and
-# QEMU_ARM64 the emulator.
+# arm64.t: hardware counters of 64-bit Arm, emulated. QEMU emulates a CPU whose PMU counts cycles and instructions. Our
+# sources, cross-built, count a loop of known length there through libpfm4, and libpfm4 must know our table's event names
+# of Neoverse CPUs. Kernel and libraries are fetched by tests/guest/kernel, not installed. Not part of `make check`; takes a
+# minute of CPU time. BUILDDIR names the build whose BPF programs are used, CC_ARM64 the compiler, QEMU_ARM64 the emulator.
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
@@ -37,7 +35,7 @@ sources=("$top"/src/libutil/*.c
 
 libs=$kernel/usr/lib/aarch64-linux-gnu
 
-# cross OUTPUT SOURCE...: with what it needs of ours
+# cross OUTPUT SOURCE...: builds a program with our sources that it needs
 cross() {
 	local output=$1
 
@@ -75,13 +73,13 @@ done
 cp -L "$libs/libpfm.so.4" "$guest/lib/"
 vm_pack "$guest" >"$work/initrd"
 
-# Counting instructions takes -icount; one a nanosecond, and a CPU of 1 GHz, so one a cycle.
+# QEMU counts instructions only with -icount. shift=0: one instruction per ns; the CPU has 1 GHz, so one per cycle.
 timeout -k 5 900 "$qemu" -M virt -cpu neoverse-n1 -icount shift=0,sleep=off -smp 2 -m 512 \
 	-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 	-kernel "$kernel"/boot/vmlinuz-* -initrd "$work/initrd" \
 	-append "console=ttyAMA0 quiet panic=-1" </dev/null 2>&1 | tr -d '\r' >"$work/console"
 
-# its tests are ours, up to its first plan; then those of test_hwevents
+# up to its first plan the output is arm64_perf's, then test_hwevents's
 sed -n '/^1\.\./q;p' "$work/console" >"$work/perf"
 while IFS= read -r line; do
 	case $line in

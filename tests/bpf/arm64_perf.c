@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * init of an emulated arm64 guest whose PMU counts cycles and instructions, one instruction a cycle
- * (QEMU, -icount shift=0). What we count of a loop of known length must be right: per task, by
- * cgroup, by bperf (with /ceems-bpf); with more events than counters; and until a profiler comes.
+ * (QEMU, -icount shift=0). Our counts of a loop of known length must be right: per task, by cgroup, by
+ * bperf (with /ceems-bpf); with more events than counters; and if a profiler then takes the counters.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -165,7 +165,7 @@ static bool count(const struct run *r, uint64_t turns, struct counted *ret)
 	return is_run;
 }
 
-/* GOT is WANT but for PER_MILLE of it: exec, faults and the kernel's own work differ a little. */
+/* GOT differs from WANT by at most PER_MILLE: exec, faults and the kernel's own work vary a little. */
 static bool is_about(uint64_t got, uint64_t want, uint64_t per_mille)
 {
 	uint64_t off = got > want ? got - want : want - got;
@@ -264,7 +264,7 @@ static void test_shared(enum way way)
 
 /* --- giving back --------------------------------------------------------------------------------- */
 
-/* All counters of CPU, before anybody who is not pinned. */
+/* Takes all counters of CPU; pinned events come before those that are not pinned. */
 static int take_counters(int cpu, int fd[8])
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
@@ -289,7 +289,7 @@ static void nap(void)
 	(void)nanosleep(&t, NULL);
 }
 
-/* Cycles per second of what should have been counted. */
+/* Cycles per second of the time in which they should have been counted. */
 static double cycles_per_s(const struct values *f)
 {
 	return f->value[METRIC_PMU_ENABLED] ? 1e9 * (double)f->value[METRIC_CYCLES] /
@@ -361,7 +361,7 @@ static void test_given_back(enum way way, bool in_job)
 	   in_job ? "a profiler in the job" : "a profiler of the CPUs", c.detail.counters);
 	for (i = 0; i < 10; i++)
 		nap();
-	if (way == BY_BPERF) /* what the task counters would say */
+	if (way == BY_BPERF) /* the CPU time that the task counters would report */
 		values_set(&c.values, METRIC_CPU_TIME, cpu_time_of(CGROUP));
 	perf_read(p, &c.values, &c.detail);
 	ok(values_has(&c.values, METRIC_CYCLES) &&
@@ -402,7 +402,7 @@ static void run_test(const char *path, const char *verb)
 	(void)fflush(stdout);
 }
 
-/* What systemd does; perf events get their part of a v2 cgroup with it (perf_set_try()). */
+/* Enables a controller, as systemd does. Perf events of a v2 cgroup then get their share, see perf_set_try(). */
 static void enable_controllers(void)
 {
 	int fd = open("/sys/fs/cgroup/cgroup.subtree_control", O_WRONLY | O_CLOEXEC);

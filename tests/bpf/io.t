@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# io.t [VERSION...]: I/O by file system on Debian's stock kernels, 5.10, 6.1 and 6.12 without arguments,
-# each booted in an emulated guest (no KVM needed): every operation counted to the byte
-# (test_fsio_ops), and what an event costs, in instructions (test_fsio_cost; an emulator that counts
-# them as time is as exact on a slow machine). Not part of `make check`. BUILDDIR names the build.
+# io.t [VERSION...]: I/O by file system on Debian's stock kernels [5.10, 6.1 and 6.12], each booted in an emulated guest
+# (no KVM needed). Every operation must be counted to the byte (test_fsio_ops). test_fsio_cost measures the cost of an
+# event in instructions, which the emulator counts as time, so that a slow machine gives the same result. Not part of
+# `make check`. BUILDDIR names the build.
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
@@ -19,7 +19,7 @@ done
 work=$(mktemp -d /tmp/ceems-io-XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
-# make_guest KERNEL_DIR: its modules differ
+# make_guest KERNEL_DIR: one per kernel, because the modules differ
 make_guest() {
 	local guest=$work/guest overlay
 
@@ -61,7 +61,7 @@ boot() {
 		tr -d '\r' >"$work/console"
 }
 
-# report NAME: what the guest's test said
+# report NAME: prints the results of the guest's test
 report() {
 	grep -aq "^GUEST ${1##* } 0" "$work/console"
 	ok $? "$1"

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernels.t [VMLINUZ...]: the probes and the counters on other kernels than this machine's. Each is
-# booted in an emulated guest (no KVM needed, about 25 s) in which the unit tests below run on cgroup
-# v2, and those of V1 on the v1 freezer as well. Without arguments: the kernels in /boot. Kernels without
-# installing them: apt-get download linux-image-...-cloud-amd64, dpkg -x. Not part of `make check`.
-# BUILDDIR names the build, QEMU the emulator.
+# kernels.t [VMLINUZ...]: BPF programs and counters on other kernels than this machine's [those in /boot]. Each is booted
+# in an emulated guest (no KVM needed, about 25 s), in which the unit tests below run on cgroup v2, and those of V1 also on
+# the v1 freezer. To get a kernel without installing it: apt-get download linux-image-...-cloud-amd64; dpkg -x. Not part of
+# `make check`. BUILDDIR names the build, QEMU the emulator.
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
@@ -52,9 +51,8 @@ EOT
 chmod +x "$guest/init"
 vm_pack "$guest" >"$work/initrd"
 
-# QEMU 7.2 emulates something wrongly that 6.12 does: such a guest panics in most of its boots, often in
-# ACPI or slab code before init runs. So a panic is shown and tried again, and if no boot gets to the
-# end, nothing is known about that kernel.
+# With Linux 6.12, QEMU 7.2 has an emulation error: most boots panic, often in ACPI or slab code before init runs. So a
+# panic is shown and the boot repeated. If no boot succeeds, the kernel is skipped.
 boot_until_up() {
 	local kernel=$1 attempt
 	for attempt in 1 2 3 4 5 6; do
@@ -65,7 +63,7 @@ boot_until_up() {
 	return 1
 }
 
-# What the tests need and Debian has as modules: KERNEL's, for an initrd behind the first one.
+# Makes a second initrd with KERNEL's modules that the tests need.
 pack_modules() {
 	local root=$work/modules found
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Arguments of ceems advise and ceems compare only: real jobs are tests/e2e's.
+# Only arguments of ceems advise and ceems compare; tests/e2e has real jobs.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"

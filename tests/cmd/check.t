@@ -29,7 +29,7 @@ SampleInterval=soon|2: SampleInterval: 'soon' is not a duration
 PUE|2: no '='
 END
 
-# several at once: each is named, and the rest is in force
+# several errors at once: each must be named, and the other settings used
 printf 'PUE=0.5\nNonsense=1\nEnergySources=cray\nMarketFactor=20\n' >"$dir/ceems.conf"
 check
 has "$out" "$dir/ceems.conf:1: PUE: '0.5' is not between 1 and 5" "the first wrong line"
@@ -105,9 +105,9 @@ has "$out" "AcctGatherEnergyType is a list" "a list of energy plugins is an erro
 has "$out" "ok     slurm.conf     PrologFlags has Contain" "PrologFlags=Contain in any case"
 has "$out" "ok     slurm.conf     JobAcctGatherType=jobacct_gather/linux" "blanks and quotes"
 has "$out" "ok     slurm.conf     JobCompType=jobcomp/ceems" "two keys in an included line"
-has "$out" "spank_ceems.so is not a shared object" "a plugin that is none"
+has "$out" "spank_ceems.so is not a shared object" "a file that is no plugin"
 
-# the plugins' version beside the installed Slurm's, which a command of that name tells
+# the plugins' Slurm version and the installed one, which a fake slurmctld command prints
 plugins=$(cd "$top_builddir" && ls acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so 2>/dev/null)
 if [ "$(echo "$plugins" | wc -l)" = 2 ]; then
 	for so in $plugins; do
@@ -171,7 +171,7 @@ else
 	skip "spank_ceems.so is not built"
 fi
 
-# daemons, and nodes that Slurm lets have an older one
+# daemons, and nodes, on which Slurm allows an older version
 fake() {
 	printf '#!/bin/sh\n%s\n' "$2" >"$dir/$1"
 	chmod 755 "$dir/$1"
@@ -180,7 +180,7 @@ of_versions() {
 	fake sinfo "case \"\$*\" in *%v*) printf '$1' ;; -V) echo slurm-wlm 24.11.5 ;; esac"
 	PATH=$dir:$PATH check
 }
-: >"$dir/auth_munge.so" # else PluginDir is wrong, and no daemon is asked
+: >"$dir/auth_munge.so" # else ceems check finds PluginDir wrong and asks no daemon
 fake munge "exit 0"
 of_versions '24.11.5 n[1-7]\n(null) n8\n'
 has "$out" "ok     slurmctld      answers" "slurmctld answers"
@@ -262,7 +262,7 @@ echo TraceDir=none >"$dir/ceems.conf"
 check
 has "$out" "ok     TraceDir       --ceems-trace is off" "a site without traces"
 
-# TextfileDir is tried by writing, and by slurmd's user only
+# ceems check tries TextfileDir by writing, only as slurmd's user
 helpers=$(cd "$top_builddir/src/helpers" && pwd)
 rm -f "$dir/slurm.conf.off" && mv "$dir/slurm.conf" "$dir/slurm.conf.off"
 textfile() {
@@ -285,7 +285,7 @@ if [ "$(id -u)" = 0 ] && [ -x "$helpers/ceems-textfile" ]; then
 	has "$out" "-> HelperDir=" "  what to do"
 	mkdir "$dir/hangs" && printf '#!/bin/sh\nexec sleep 60\n' >"$dir/hangs/ceems-textfile" && chmod 755 "$dir/hangs/ceems-textfile"
 	textfile "$dir/prom" "$dir/hangs"
-	has "$out" "error  TextfileDir    $dir/prom/ceems.prom: does not answer within 10 s" "a server that is away holds nobody up"
+	has "$out" "error  TextfileDir    $dir/prom/ceems.prom: does not answer within 10 s" "a file server that does not answer ends in an error"
 	echo "SlurmdUser=nobody" >"$dir/slurm.conf"
 	textfile "$dir/prom"
 	has "$out" "note   TextfileDir    $dir/prom is not tried: run ceems check as nobody" "another user's rights are not slurmd's"
@@ -354,7 +354,7 @@ sources "EnergySources=hwmon"
 has "$out" "error  hwmon          no libsensors" "what a helper says is wrong"
 has "$out" "error  EnergySources  none of the sources can be read" "no source at all"
 
-# a configured source: lost is an error, also where another or the model can stand in for it
+# a configured source that cannot be read is an error, even if another source or the model can replace it
 bmc() {
 	printf '#!/bin/sh\n%s\n' "$1" >"$dir/ceems-redfish"
 	chmod 755 "$dir/ceems-redfish"
@@ -385,7 +385,7 @@ has "$out" "ok     redfish        node: PowerConsumedWatts of chassis 1; node 40
 has "$out" "; up to 122.0 s behind" "  and how far it is behind"
 has "$out" "note   redfish        chassis Tray: shows no power" "  with all that it found"
 
-# how much is told, and to whom
+# the levels of output, by option and user
 cat >"$dir/ceems.conf" <<END
 PUE=0.5
 LedgerDir=$dir
@@ -410,14 +410,14 @@ terse() {
 	rc=$?
 	todo=$(echo "$out" | sed -n '/^to do$/,$p')
 }
-# section FILE: its lines of the list
+# section FILE: prints the lines for FILE in the list of changes
 section() {
 	echo "$todo" | awk -v file="  $1" '/^  [^ ]/ { is = $0 == file } is && /^    / { print substr($0, 5) }'
 }
 terse
 is "$rc $(echo "$out" | grep -c '^note')" "1 0" "notes are for --verbose"
 is "$(echo "$out" | grep -c '^ok')" "$("$ceems" check -v --node n1 --conf "$dir/ceems.conf" | grep -c '^ok')" \
-	"what is well is always told"
+	"checks that pass are always listed"
 is "$(echo "$out" | tail -n 1 | grep -cE '^[1-9][0-9]* errors?, [0-9]+ warnings?$')" 1 "the last line has the counts"
 has "$(section slurm.conf)" "PrologFlags=Alloc,Serial,Contain" "to do in slurm.conf: a line keeps what the list has"
 has "$(section slurm.conf)" "AccountingStorageTRES=gres/gpu,billing,ic/ceems_co2e," "  TRES are added, and none is lost"
@@ -445,7 +445,7 @@ JobCompType=jobcomp/ceems
 PluginDir=$dir/plugins
 END
 for so in acct_gather_energy_ceems jobcomp_ceems spank_ceems; do
-	: >"$dir/plugins/$so.so" # found, and none
+	: >"$dir/plugins/$so.so" # found, but no plugin
 done
 PATH=$dir:$PATH terse --quiet
 is "$(echo "$out" | grep -cE '^(ok|note|to do|[0-9])')" 0 "--quiet: errors and warnings only"
@@ -479,6 +479,6 @@ else
 fi
 rm "$dir/munge"
 terse --nonsense
-is $rc 2 "an option that is none is 2"
+is $rc 2 "an unknown option: exit code 2"
 
 done_testing

@@ -17,7 +17,7 @@ PATH=$dir/bin:$PATH
 cd "$dir" || exit 1
 . "$top_srcdir/contrib/bash-completion/ceems"
 
-# completes WANT WHAT WORD...: the WORDs are the line as bash splits it, the last one is at the cursor
+# completes WANT WHAT WORD...: bash must offer WANT for the command line of these WORDs, with the cursor at the last one
 completes() {
 	local want=$1 what=$2
 	shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `ceems dashboards` against a server that answers as a Prometheus does: what it asks, and what it says of the answers.
+# `ceems dashboards` with a fake Prometheus server: its queries, and what it prints for each answer.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 "$ceems" --help 2>/dev/null | grep -q '^  dashboards ' || skip_all "built without ceems dashboards"
@@ -45,7 +45,7 @@ until [ -s "$work/port" ] || [ $n -ge 600 ]; do
 done
 url=http://127.0.0.1:$(cat "$work/port")
 
-# dashboard QUERY...: one with a panel for each
+# dashboard QUERY...: makes a dashboard with a panel for each QUERY
 dashboard() {
 	{
 		echo '{"title": "D", "templating": {"list": [

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Without a server: arguments and what is said when there is none.
+# ceems db without a server: arguments, and the errors if no server answers.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A slurmdbd that accepts connections and answers nothing: each command that asks it ends in time, and says why.
+# A slurmdbd that accepts connections and never answers: each command that asks it must end in time and say why.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
@@ -45,5 +45,5 @@ for args in "job 1" "jobs -a" "compare 1 2" "advise x" "report --month last" "re
 done
 out=$(CEEMS_SLURMDBD_TIMEOUT=-1 SLURM_CONF=/nonexistent "$ceems" jobs 2>&1)
 is "$out" "ceems: CEEMS_SLURMDBD_TIMEOUT=-1 is not a number of seconds up to 86400
-ceems: SLURM_CONF=/nonexistent: No such file or directory" "a limit that is none is named"
+ceems: SLURM_CONF=/nonexistent: No such file or directory" "an invalid limit is named"
 done_testing

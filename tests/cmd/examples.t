@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The ceems command takes the commands and options that README, doc/, man pages and hints of its own tell to type; the
-# examples of ceems.conf(5) are right.
+# The ceems command must accept the commands and options in README, doc/, man pages and its own hints; the examples of
+# ceems.conf(5) must be valid.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$(readlink -f "$top_builddir/src/cmd/ceems")
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
@@ -9,7 +9,7 @@ cd "$top_srcdir" || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# Of each command: its options and, behind "usage", the words that its first argument may be.
+# Prints for each command its options and, after "usage", the words that its first argument may be.
 for command in $("$ceems" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 	echo "$command command"
 	"$ceems" help "$command" | sed -nE "
@@ -18,7 +18,7 @@ for command in $("$ceems" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 		s/^      (--[a-z0-9-]+).*/$command \1/p"
 done >"$dir/help"
 
-# typed FILE...: "FILE COMMAND WORD..." of each example
+# typed FILE...: prints "FILE COMMAND WORD..." for each example
 typed() {
 	for file in "$@"; do
 		sed -e 's/\\-/-/g; s/\\(aq/'\''/g; s/\\f.//g; s/^\.[BI]R* *//; s/" *"//g; s/"//g' "$file" |
@@ -32,7 +32,7 @@ typed() {
 	find src bpf spank jobcomp recorder acct_gather -name '*.[1-8].in' -o -name '*.c'
 } | sort >"$dir/files"
 
-# Names that a build without MariaDB, libcurl or libslurm has not are left out.
+# Leaves out commands that a build without MariaDB, libcurl or libslurm lacks.
 # shellcheck disable=SC2046 # several files
 typed $(cat "$dir/files") | awk -v helpfile="$dir/help" '
 	BEGIN {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ceems export before it asks slurmdbd: arguments, and what it refuses. Real jobs are in tests/e2e/t0413-export.t.
+# ceems export without slurmdbd: arguments, and what it refuses. tests/e2e/t0413-export.t has real jobs.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ceems factors against providers of our own, over real HTTPS: factors.py.
+# ceems factors with fake providers over real HTTPS (factors.py).
 . "$top_srcdir/tests/tap/tap.sh"
 "$top_builddir/src/cmd/ceems" --help 2>/dev/null | grep -q '^  factors ' ||
 	skip_all "built without ceems factors"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `ceems flame`: which profiles it takes, what it prints of them in each form, and what it says of files that are none.
+# `ceems flame`: which profiles it reads, what it prints in each format, and its errors for files that are no profiles.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$(readlink -f "$top_builddir/src/cmd/ceems")
 make_profile=$(readlink -f "$top_builddir/tests/cmd/make_profile")
@@ -15,7 +15,7 @@ cd "$dir" || exit 1
 flame() {
 	"$ceems" flame --conf empty.conf "$@" 2>&1
 }
-# profile NAME JOB STEP NODE [START]: stacks from stdin
+# profile NAME JOB STEP NODE [START]: writes a profile with the stacks on standard input
 profile() {
 	"$make_profile" "$2" "$3" "$4" "${5:-1000}" >"$1"
 }

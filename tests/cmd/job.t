@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Arguments only: figures of real jobs are tests/e2e's.
+# Only arguments of ceems job; tests/e2e has values of real jobs.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ceems-mail without slurmdbd: a mail goes out whatever happens, and nothing that a user wrote becomes a command.
+# ceems-mail without slurmdbd: a mail must be sent whatever fails, and no text of a user may become a command.
 . "$top_srcdir/tests/tap/tap.sh"
 mail=$top_builddir/src/cmd/ceems-mail
 [ -x "$mail" ] || skip_all "ceems-mail is not built"
@@ -8,7 +8,7 @@ mail=$(readlink -f "$mail")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# Keeps what it was called with and what it read.
+# A fake mail program, which keeps its arguments and its input.
 cat >"$dir/prog" <<EOF
 #!/bin/sh
 printf '%s\n' "\$#" "\$@" >"$dir/args"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What goes wrong when it is installed by the README: `ceems check` names file, line and key of each, and what
-# to type. Mistakes with databases and brokers are in tests/e2e/t0301-ceems.t.
+# Common mistakes of an installation by README: `ceems check` must name file, line and key of each, and what to type.
+# tests/e2e/t0301-ceems.t has mistakes with databases and brokers.
 . "$top_srcdir/tests/tap/tap.sh"
 . "$top_srcdir/tests/tap/plugin_version.sh"
 ceems=$top_builddir/src/cmd/ceems
@@ -10,7 +10,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 unset SLURM_CONF
 
-# good: everything as it should be, with the plugins' stand-ins
+# good: makes a correct configuration, with empty files as plugins
 good() {
 	rm -rf "${dir:?}"/* && mkdir "$dir/plugins" "$dir/inbox" "$dir/store" && chmod 711 "$dir" && chmod 700 "$dir/inbox" "$dir/store"
 	: >"$dir/plugins/auth_munge.so" # Slurm's own
@@ -40,14 +40,14 @@ good() {
 	chmod 644 "$dir"/*.conf
 }
 
-# finds MISTAKE WHAT TYPE: the line that names it, and the one that says what to type
+# finds MISTAKE WHAT TYPE: ceems check must print a line with WHAT, and one with the command TYPE
 finds() {
 	out=$("$ceems" check --verbose --node n1 --conf "$dir/ceems.conf" 2>&1)
 	has "$out" "$2" "$1"
 	has "$out" "-> $3" "  what to type"
 }
 
-# slurm_conf KEY LINE: LINE instead of KEY's
+# slurm_conf KEY LINE: replaces KEY's line by LINE
 slurm_conf() {
 	sed -i "s|^$1=.*|$2|" "$dir/slurm.conf"
 }
@@ -145,7 +145,7 @@ printf 'SysRoot=%s\nBpfDir=%s/bpf\n' "$dir" "$dir" >>"$dir/ceems.conf"
 finds "14. a kernel without BPF's types" "this kernel has no BTF ($dir/sys/kernel/btf/vmlinux)" \
 	"boot a kernel with CONFIG_DEBUG_INFO_BTF"
 good
-# what the kernel says of its clock is asked in another way
+# the kernel's state of its clock, read by another program than ceems
 synced=$(python3 -c '
 import ctypes
 tx = (ctypes.c_char * 208)()
@@ -166,7 +166,7 @@ for folder in /usr/lib/*/slurm-wlm /usr/lib64/slurm; do
 	[ ! -e "$folder/auth_munge.so" ] || own=$folder
 done
 if [ -n "$own" ] && [ ! -e "$own/acct_gather_energy_ceems.so" ]; then
-	# the line to type names our folder if it is there
+	# the command to type has our plugin folder if that exists
 	finds "16. PluginDir that is not set" "acct_gather_energy_ceems.so is not in PluginDir ($own)" "in"
 	good
 	rm "$dir/plugins/auth_munge.so"

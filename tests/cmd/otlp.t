@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Records to a collector over HTTPS: certificates, headers, and what it is sent, in JSON and in protobuf.
+# Records sent to a collector over HTTPS: certificates, headers, and the content in JSON and in protobuf.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"

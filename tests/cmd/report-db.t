@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Reports and mails from the database of the sink sqlite, which the sink itself has filled: sums, ranks, whose data is in
-# whose mail, and databases that cannot be read.
+# Reports and mails from the database of the sink sqlite, filled by that sink: sums, ranks, that each mail has only its
+# user's data, and databases that cannot be read.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
@@ -41,7 +41,7 @@ is "$rc/$out" "1/ceems: sqlite: $dir/jobs.db: No such file or directory" "there 
 python3 "$helper" jobs >"$dir/jobs.jsonl"
 out=$("$ceems" store replay sqlite --file "$dir/jobs.jsonl" 2>&1)
 is "$?" 0 "the sink takes the records: $out"
-# told QUERY: of the JSON
+# told QUERY: prints a jq query of the JSON report
 told() {
 	printf '%s' "$out" | python3 "$helper" "$@"
 }
@@ -121,7 +121,7 @@ is "$rc/$out" "1/ceems: no mail to bob@example.org: $dir/sendmail ended with exi
 is "$(find "$dir/mails" -type f | wc -l)" 3 "  and the others go out"
 rm "$dir/rc"
 forget
-# the name of a user makes no second address and no header
+# a user's name must not add a second address or a header
 report --from sqlite --month 2025-09 --mail-to '%u@example.org'
 is "$rc/$(mails)" "1/" "users whose names make no address get none"
 is "$(printf '%s\n' "$out" | grep -c "the name does not make an address")" 4 "  which is said of each"

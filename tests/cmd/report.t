@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Arguments only: reports of real jobs are tests/e2e's, the forms tests/unit's.
+# Only arguments of ceems report; tests/e2e has reports of real jobs, tests/unit the output formats.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"

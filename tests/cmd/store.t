@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ceems store beside a recorder that has the store.
+# ceems store while a recorder runs and holds the store.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
@@ -11,7 +11,7 @@ done
 dir=$(mktemp -d) || exit 1
 recorder=
 trap '[ -z "$recorder" ] || { kill "$recorder"; wait "$recorder"; }; rm -rf "$dir"' EXIT
-# a broker that is not there: what is for it stays
+# a broker that does not exist, so that its records wait
 cat >"$dir/ceems.conf" <<END
 InboxDir=$dir/inbox
 StoreDir=$dir/store
@@ -113,7 +113,7 @@ has "$out" " record c/1,1,0/0 {" "--long has number, kind and key"
 delivered() {
 	[ "$(wc -l <"$dir/jobs.jsonl")" = 4 ]
 }
-# a row that somebody else put there wakes nobody
+# the recorder does not notice a row that another program inserts
 wait_until delivered
 ok $? "the file gets them"
 store status
@@ -180,7 +180,7 @@ has "$err" "file refuses c/6,1,0/0" "is named"
 is "$(echo "$err" | grep -c "$(printf '\033')")" 0 "masked"
 sql "DELETE FROM record WHERE kind = 3 OR key LIKE 'c/6,%'"
 
-# a pager that nobody scrolls
+# a pager that does not read on
 many 1 "'{\"a\":\"' || hex(zeroblob(100)) || '\"}'"
 store replay file --output "$dir/nosuch/out" --timeout 1s
 has "$out" "0 acked, 0 refused, 3005 left" "a sink that is down: what was not tried is left, too"

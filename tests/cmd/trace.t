@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `ceems trace`: which files it takes, what it prints of them, and what it says of files that are no traces.
+# `ceems trace`: which files it reads, what it prints, and its errors for files that are no traces.
 . "$top_srcdir/tests/tap/tap.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the command ceems is not built"
@@ -10,7 +10,7 @@ unset LC_ALL LC_CTYPE LANG
 cd "$dir" || exit 1
 : >empty.conf
 
-# trace_file NAME NODE SECOND: a step of 100 J within 10 s that begins in that second.
+# trace_file NAME NODE SECOND: writes a trace of a step that uses 100 J in 10 s and begins at SECOND.
 trace_file() {
 	printf '%s\r\n' "node,time_utc,monotonic_s,event,dropped_samples,missed_samples,energy_j,power_w,instructions" \
 		"$2,2026-11-25T10:00:0$3.000000Z,5,start,0,0,0,," \

@@ -37,7 +37,7 @@ is "$("$ceems" tres --table | awk 'NR > 1 { print $1 }' | sort -u)" \
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# the sets: each has the one before and more
+# the sets: each contains the one before
 for set in basic standard all; do
 	"$ceems" tres --set "$set" | tail -n 1 | cut -d= -f2 | tr , '\n' | sort >"$dir/$set"
 done

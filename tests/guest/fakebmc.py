@@ -3,17 +3,17 @@
 """fakebmc.py SOCKET FOLDER: a small baseboard management controller for QEMU's ipmi-bmc-extern.
 
 The guest's kernel finds a KCS interface and a BMC behind it that has DCMI power readings, two
-power sensors in its SDR and an energy counter of IBM's Active Energy Manager. What it answers is
-in FOLDER/bmc, words read anew for every request:
+power sensors in its SDR and an energy counter of IBM's Active Energy Manager. The file FOLDER/bmc,
+which is read again for every request, sets its answers with these words:
 
     watts=250     power, for DCMI, the sensor "Node Power" and the energy counter
-    joules=1000   what the energy counter shows; whoever writes it knows what was used
-    delay=2       answers to the three come so many seconds late
+    joules=1000   value of the energy counter
+    delay=2       answers about power and energy come that many seconds late
     code=c0       or have this completion code instead of data
     mute=1        or do not come at all
     dcmi=off      DCMI is not supported
 
-FOLDER/bmc.asked counts the questions of these kinds. IPMI 2.0 rev. 1.1, DCMI 1.5; the serial protocol
+FOLDER/bmc.asked counts the requests for power and energy. IPMI 2.0 rev. 1.1, DCMI 1.5; the serial protocol
 is OpenIPMI's "VM" one: escaped bytes, a checksum, 0xa0 at the end.
 """
 import os
@@ -64,7 +64,7 @@ class Bmc:
         return INVALID_COMMAND
 
     def measured(self, make):
-        """What is asked of a sensor; the faults are for these answers only."""
+        """Answers a request for power or energy. Only these answers have the faults above."""
         self.asked += 1
         with open(self.count_path + ".new", "w", encoding="ascii") as f:
             f.write(f"{self.asked}\n")

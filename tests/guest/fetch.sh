@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# fetch.sh - Debian's packages, of this machine's release or another, or for another CPU: unpacked into a
-# cache and not installed. For tests/guest/kernel and tests/arm64/root, which set $work.
+# fetch.sh - fetches Debian packages, of this machine's release or another, or for another CPU, and unpacks them into a
+# cache without installing them. For tests/guest/kernel and tests/arm64/root, which set $work.
 PATH=$PATH:/usr/sbin:/sbin
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/slurm-ceems
 
@@ -11,10 +11,10 @@ die() {
 	exit 1
 }
 
-# What other releases have is looked up with settings and lists of our own.
+# Packages of other releases are looked up with apt settings and lists of our own.
 apt_options=()
 
-# there PATTERN: prints the one that is there, whatever the archive has by now.
+# there PATTERN: prints the folder that is complete in the cache, even if the archive now has a newer version.
 there() {
 	local dir
 
@@ -40,8 +40,7 @@ fetch() {
 	done
 }
 
-# use_release SUITE [ARCHITECTURE]: apt's commands see this release, from the mirror that this machine
-# uses.
+# use_release SUITE [ARCHITECTURE]: makes apt's commands use this release, from the mirror of this machine.
 use_release() {
 	local keys=/usr/share/keyrings/debian-archive-keyring.gpg mirror
 
@@ -60,11 +59,11 @@ use_release() {
 		-o "APT::Architecture=${2:-amd64}" -o "APT::Architectures=${2:-amd64}"
 		-o Dir::State::Status=/dev/null)
 	apt-get "${apt_options[@]}" update -q >"$work/log" 2>&1 || true
-	! grep -q '^[EW]:' "$work/log" || # a failed download is but a warning
+	! grep -q '^[EW]:' "$work/log" || # apt reports a failed download only as a warning
 		die "apt-get update of $1 failed: $(grep -m 1 '^[EW]:' "$work/log")"
 }
 
-# fetch_all PACKAGE...: the same of packages and all that they depend on
+# fetch_all PACKAGE...: unpacks packages and all their dependencies
 fetch_all() {
 	local deb
 

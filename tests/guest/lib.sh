@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# lib.sh - in the guest, after tests/e2e/lib.sh and energy.sh: sensors that a test moves, and a
-# slurmd that reads them. All scenarios share one cluster; each begins with sources_are.
+# lib.sh - in the guest, after tests/e2e/lib.sh and energy.sh: sets the guest's sensors and restarts slurmd, which reads
+# them. All scenarios share one cluster; each begins with sources_are.
 
-# what `inside` and `as` of lib.sh do takes a second here, so they are done by hand
+# simpler than `inside` and `as` of tests/e2e/lib.sh, which take a second in the guest
 guest_enter() {
 	guest_conf=$(cat "$CEEMS_CONF")
 	read -r guest_init _ <"$DIR/run/init"
@@ -28,13 +28,13 @@ as() {
 rapl_range=262143328850
 rapl_parameters=/sys/module/fakerapl/parameters
 
-# rapl_load OPTION...: fakerapl.c says which
+# rapl_load OPTION...: loads fakerapl with these module parameters (fakerapl.c)
 rapl_load() {
 	insmod /run/guest/fakerapl.ko range_uj=$rapl_range "$@"
 }
 
-# rapl_feed ZONE UJ...: what the node uses from now on, as far as it counts: cores are in their
-# package, and psys is a scenario's own affair.
+# rapl_feed ZONE UJ...: advances zones, and fed_uj by the energy of packages and memory. Cores are part of their package;
+# scenarios with psys count it themselves.
 rapl_feed() {
 	local zone uj
 
@@ -59,29 +59,29 @@ rapl_fails() {
 
 # --- a BMC and a power meter ---------------------------------------------------------------------
 
-# driver NAME [OPTION...]: of the guest's own kernel
+# driver NAME [OPTION...]: loads a module of the guest's kernel
 driver() {
 	modprobe -d "$GUEST_KERNEL" "$@"
 }
 
-# bmc_says WORD...: fakebmc.py has the words
+# bmc_says WORD...: sets the BMC's answers (fakebmc.py)
 bmc_says() {
 	echo "$*" >/run/guest/bmc.new && mv /run/guest/bmc.new /run/guest/bmc
 }
 
-# bmc_is_asked N: it was asked for power or energy that often since $bmc_count was taken
+# bmc_is_asked N: the BMC had N or more requests for power or energy since $bmc_count was read
 bmc_is_asked() {
 	local n
 
 	n=$(bmc_asked)
-	[ "$n" -ge $((bmc_count + $1)) ] || { echo "the BMC was asked $((n - bmc_count)) times"; return 1; }
+	[ "$n" -ge $((bmc_count + $1)) ] || { echo "the BMC had $((n - bmc_count)) requests, want $1"; return 1; }
 }
 
 bmc_asked() {
 	cat /run/guest/bmc.asked 2>/dev/null || echo 0
 }
 
-# meter_shows MILLIWATTS: powermeter.asl says where
+# meter_shows MILLIWATTS: sets the ACPI meter's value (powermeter.asl)
 meter_shows() {
 	local hex
 
@@ -93,8 +93,8 @@ meter_shows() {
 
 # --- slurmd --------------------------------------------------------------------------------------
 
-# sources_are LIST [LINE...]: slurmd begins anew with these EnergySources, lines of ceems.conf, an
-# empty ledger and an empty log.
+# sources_are LIST [LINE...]: restarts slurmd with these EnergySources, these lines in ceems.conf, an empty ledger and an
+# empty log.
 sources_are() {
 	local list=$1
 
@@ -114,7 +114,7 @@ ledger_counts() {
 	[ "${n:-0}" -ge "$2" ] || { echo "$1 is $n"; return 1; }
 }
 
-# slurmd_reads SOURCE: it said so, once; it may take some seconds to find its sensors
+# slurmd_reads SOURCE: slurmd must log once that it reads SOURCE; finding the sensors may take some seconds
 slurmd_reads() {
 	wait_for 60 says_source "$1"
 	ok $? "slurmd reads $1"
@@ -129,8 +129,8 @@ node_is_idle() {
 	ok $? "the node is idle, not drained"
 }
 
-# job_begins [ARG...]: user1's step runs until scancel; its job's id is in $job once the ledger
-# has it.
+# job_begins [ARG...]: starts a step of user1 that runs until scancel, and waits until the ledger has it; the job's id is
+# in $job.
 job_begins() {
 	job=$(submit user1 -n1 --mem=100 -o /dev/null "$@" --wrap 'srun sleep infinity')
 	wait_for 120 step_is_open
@@ -141,13 +141,13 @@ step_is_open() {
 	ledger "[.steps[] | select(.job == $job and .step == \"0\")] | length" | grep -qx 1
 }
 
-# job_ends: of job $job, whose energy is then in slurmdbd.
+# job_ends: cancels job $job and waits until its energy is in slurmdbd.
 job_ends() {
 	inside scancel "$job"
 	wait_energy "$job"
 }
 
-# sacct_agrees: the job's joules are the ledger's.
+# sacct_agrees: the job's joules in sacct must be the ledger's.
 sacct_agrees() {
 	local uj
 
@@ -162,13 +162,13 @@ measured_uj() {
 	ledger .measured.total_uj
 }
 
-# part_uj DOMAIN: of all its units
+# part_uj DOMAIN: prints the domain's energy, the sum over its units
 part_uj() {
 	ledger "[.parts[] | select(.domain == \"$1\") | .energy_uj] | add // 0"
 }
 
-# parts_are DOMAIN UJ...: a sum that is read when one part of it has been booked and another has not is
-# neither the one before nor the one after.
+# parts_are DOMAIN UJ...: each domain has this energy. Use with wait_for: between the booking of two units the sum is
+# neither the old nor the new one.
 parts_are() {
 	local uj
 
@@ -202,13 +202,13 @@ guest_ms() {
 	awk '{ printf "%.0f\n", $1 * 1000 }' /proc/uptime
 }
 
-# ticks_pass N: at least
+# ticks_pass N: waits for at least N ticks
 ticks_pass() {
 	wait_for 120 ledger_counts ticks $(($(ledger .ticks) + $1))
 }
 
-# at_most WATTS SINCE_MS FROM_UJ WHAT: what power sensors showed adds up to no more than the time
-# that went by. How much of that time was measured is the emulator's affair.
+# at_most WATTS SINCE_MS FROM_UJ WHAT: the energy of power sensors must not exceed WATTS times the time since SINCE_MS. How
+# much of that time was measured depends on the emulator's speed.
 at_most() {
 	local uj limit
 
@@ -218,7 +218,7 @@ at_most() {
 	ok $? "$4: $uj of at most $limit uJ"
 }
 
-# adds_up WHAT
+# adds_up WHAT: the ledger's accounts must add up to what was measured
 adds_up() {
 	is "$(ledger '"\(.difference_uj) \(.conservation_error_uj)"')" "0 0" "$1: accounts add up"
 }

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# RAPL as the kernel shows it: two packages with cores and memory, counters that wrap while a job
-# runs, fail, and go away with their driver.
+# RAPL through the kernel's powercap interface: two packages with cores and memory. While a job runs, counters wrap, fail,
+# and disappear with their driver.
 
-# 500 J before the border, which everything that counts crosses in round 2 or 3
+# 500 J before the wrap, which every counter passes in round 2 or 3
 rapl_load packages=2 psys=0 start_uj=$((rapl_range - 500000000))
 ok $? "fakerapl is loaded"
 is "$(stat -c %a /sys/class/powercap/intel-rapl:0/energy_uj)" 400 "counters are root's alone"
@@ -37,8 +37,8 @@ job_ends
 ok $? "the job is booked"
 sacct_agrees
 
-# The driver goes away while slurmd has its files open. The processor counts on meanwhile, so the
-# counters are where they would be when it is back, of which slurmd learns when it starts.
+# The driver is unloaded while slurmd has its files open. A processor would count on meanwhile, so the counters are
+# advanced before slurmd starts again with the driver.
 before=$(fed_uj)
 passes "the driver can be unloaded under slurmd" rmmod fakerapl
 says_unreadable() {

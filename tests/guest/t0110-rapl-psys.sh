@@ -1,22 +1,22 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# RAPL with a counter for the whole platform: what it has above packages and memory is `other`.
-# And counters that begin anew, as after a reset of the processor: that is no energy.
+# RAPL with a counter for the whole platform (psys): its energy above that of packages and memory is domain other.
+# And counters that begin again at 0, as after a reset of the processor, which must add no energy.
 
-# so long a range that no one takes a reset for a wrap
+# a range so long that a reset cannot be taken for a wrap
 rapl_range=65532610987654 rapl_load packages=1 psys=1 start_uj=1000000000
 sources_are rapl
 job_begins
 
-# psys last: a tick between the two would take its joules for other's
+# psys last: else a tick between the two would book psys's joules as other
 rapl_move 0 500000000
 rapl_move 0:0 400000000
 rapl_move 0:1 100000000
 wait_for 60 parts_are cpu 500000000 dram 100000000
 ok $? "packages and memory are measured"
 rapl_move 1 900000000
-# psys has not moved since the job began: what it has more is booked over as much time again
+# psys has not advanced since the job began; its surplus is booked over an equal time from now on
 wait_for 300 is_measured 900000000
 ok $? "cores, packages and memory are not counted twice"
 wait_for 60 parts_are cpu 500000000 dram 100000000 other 300000000
@@ -36,7 +36,7 @@ sacct_agrees
 "$cluster" kill "$DIR" slurmd n1
 rmmod fakerapl
 rapl_range=65532610987654 rapl_load packages=1 psys=1 start_uj=0
-# before slurmd reads them: from then on what they move is energy
+# before slurmd reads them; later advances are energy
 rapl_move 1 70000000
 rapl_move 0 40000000
 "$cluster" start-daemon "$DIR" slurmd n1
@@ -46,7 +46,7 @@ rapl_move 0 20000000
 wait_for 60 parts_are cpu 720000000
 ok $? "a package goes on from there"
 rapl_move 1 30000000
-# over as much time as slurmd was away
+# is booked over as much time as slurmd was down
 wait_for 300 is_measured 1180000000
 ok $? "and are no energy"
 adds_up "after the reset"

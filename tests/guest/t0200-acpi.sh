@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# An ACPI power meter through libsensors: power integrated over time, changed, unreadable and gone
-# while a job runs.
+# An ACPI power meter through libsensors: power is integrated over time; while a job runs, it changes, cannot be read,
+# and disappears.
 
 driver acpi_power_meter
 ok $? "the driver acpi_power_meter finds the meter"
@@ -31,7 +31,7 @@ says_unreadable() {
 }
 wait_for 120 says_unreadable
 ok $? "one line says that it cannot be read"
-# what it showed before is spread over the ticks until its next reading
+# the last reading is spread over the ticks until the next one
 ticks_pass 12
 from=$(measured_uj)
 ticks_pass 8

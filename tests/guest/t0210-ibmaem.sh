@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
 # An energy counter in the BMC (IBM's Active Energy Manager) by the driver ibmaem and libsensors:
-# all that it counts is measured, to the millijoule that it counts in.
+# all of its energy must be measured, to its unit of a millijoule.
 
 bmc_says watts=100 joules=5000
 driver ipmi_si
@@ -22,7 +22,7 @@ bmc_says watts=100 joules=5123.456
 wait_for 120 is_measured 123456000
 ok $? "what it counted is measured"
 
-# the driver then shows what it has
+# if the BMC answers with an error, the driver shows the last value
 bmc_count=$(bmc_asked)
 bmc_says watts=100 joules=5200 code=c0
 wait_for 120 bmc_is_asked 3

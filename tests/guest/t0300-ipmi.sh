@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# The BMC itself, over /dev/ipmi0: DCMI's power reading and a sensor by name, answers that are late,
-# wrong or do not come.
+# The source ipmi, over /dev/ipmi0: DCMI's power reading and a sensor by name; answers that are late, wrong or missing.
 
 bmc_says watts=300
 driver ipmi_si
@@ -17,7 +16,7 @@ wait_for 180 measured_beyond 1200000000
 ok $? "energy is measured"
 at_most 300 "$begin" 0 "300 W by DCMI"
 
-# an answer tells of the time when it was asked for, not of when it came
+# a reading counts for the time of the request, not of the answer
 bmc_count=$(bmc_asked)
 bmc_says watts=300 delay=1
 wait_for 180 bmc_is_asked 3
@@ -41,7 +40,7 @@ job_ends
 sacct_agrees
 adds_up "DCMI"
 
-# 100 W as the first sensor, half of that as the second one
+# the first sensor shows 100 W, the second half of that
 bmc_says watts=100
 begin=$(guest_ms)
 sources_are ipmi "IpmiSensor=Half Power"

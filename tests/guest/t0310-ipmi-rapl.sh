@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# A whole-node meter beside RAPL: no joule counts twice. What the BMC shows above packages and
-# memory is `other`; what it shows below them is published, not taken from anybody.
+# A whole-node meter and RAPL: no joule may count twice. The BMC's energy above that of packages and memory is domain
+# other; if the BMC shows less than they, the difference is published and no job's energy is reduced.
 
 bmc_says watts=200
 driver ipmi_si

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154
-# --ceems-perf=io,net where the kernel has function hooks, on pure cgroup v2: steps side by side, each with
-# its own bytes by file system and by TCP. What runs in a step's cgroup beside its tasks, as slurmstepd
-# does, is not the step's; what runs in a container that a task made is.
+# --ceems-perf=io,net with a kernel that has function hooks, on pure cgroup v2: steps at the same time, each with its own
+# bytes by file system and by TCP. Other processes in a step's cgroup, such as slurmstepd, must not count for the step;
+# processes in a container that a task made must.
 traffic=$here/../e2e/traffic.py
 
 for disk in scratch local; do
@@ -16,7 +16,7 @@ bpf_is_loaded
 ok $? "slurmd loads the programs"
 has "$out" "io        on" "this kernel has function hooks"
 
-# step USER CMD: prints its job's id, does CMD when told to go, and the report
+# step USER CMD: submits a step that waits for the go file, then runs CMD and prints a report; prints the job's id
 step() {
 	as "$1" timeout 1200 srun -n1 --mem=100 --ceems-perf=io,net --ceems-report sh -c '
 		echo "job $SLURM_JOB_ID"; : >/mnt/scratch/here.$SLURM_JOB_ID
@@ -24,14 +24,14 @@ step() {
 		'"$2" >"$e2e_work/$1.out" 2>&1
 }
 
-# copies USER BLOCKS: of 64 KiB, to scratch and from there to the node's disk; as many are sent
+# copies USER BLOCKS: a step that copies BLOCKS of 64 KiB to scratch, and from there to the node's disk, and sends as many
 copies() {
 	echo "dd if=/dev/zero of=/mnt/scratch/$1 bs=64k count=$2 status=none
 		dd if=/mnt/scratch/$1 of=/mnt/local/$1 bs=64k status=none
 		exec $traffic $(($2 * 65536))"
 }
 
-# a file system of its own, and gone before anybody could ask where it was
+# a private file system that is unmounted before its mount point could be looked up
 container='unshare --mount sh -c '\''
 	cgroup=/sys/fs/cgroup$(sed s/^0::// /proc/self/cgroup)/inner
 	mkdir $cgroup
@@ -64,7 +64,7 @@ for n in $steps; do
 	is $? 0 "a step ends"
 done
 
-# row USER MOUNT: of the report's table of file systems: bytes read, calls, bytes written, calls
+# row USER MOUNT: prints a row of the report's table of file systems: bytes read, calls, bytes written, calls
 row() {
 	awk -v mount="$2" '$7 == mount { print $1 $2, $3, $4 $5, $6 }' "$e2e_work/$1.out"
 }
@@ -95,6 +95,6 @@ is "$(row root /mnt/inner)" "0B 0 100.0KiB 25" "what a container wrote has its m
 job=$(sed -n 's/^job //p' "$e2e_work/root.out")
 wait_booked "$job"
 is "$(usage "$job" 0 In ic/ceems_io_errors) $(usage "$job" 0 Out ic/ceems_io_errors)" "3 0" "reads that failed are counted"
-is "$(slurmd_says 'is not counted')" 0 "nobody had to go without"
+is "$(slurmd_says 'is not counted')" 0 "every step was counted"
 inside umount /mnt/scratch /mnt/local
 node_is_idle

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154
-# A node as sites have them: systemd, slurmd its service, cores, memory and devices of steps constrained and
-# accounted by cgroup. On pure v2 slurmd asks for a scope of its steps; with v1, v2 is beside it or mounted
-# nowhere.
+# A node as sites have it: systemd with slurmd as its service; cores, memory and devices of steps are constrained and
+# accounted by cgroup. On pure v2 slurmd asks systemd for a scope for its steps. With v1, v2 is mounted too or not at all.
 case $(stat -f -c %T /sys/fs/cgroup),$(stat -f -c %T /sys/fs/cgroup/unified 2>/dev/null) in
 cgroup2fs,*) cgroups=v2 ;;
 *,cgroup2fs) cgroups=hybrid ;;
@@ -35,7 +34,7 @@ job=$(submit user1 -n1 --mem=100 $gres --ceems-report --ceems-perf=sw -o /tmp/ma
 wait_for 120 step_is_open
 ok $? "job $job runs"
 
-# folder CONTROLLER: the step's; of v2 without one
+# folder CONTROLLER: prints the step's cgroup folder; without CONTROLLER that of v2
 folder() {
 	local root=/sys/fs/cgroup
 	[ -z "$1" ] || root=$root/$1
@@ -65,7 +64,7 @@ rapl_feed 0 60000000 0:1 5000000
 wait_for 60 ledger_has_all
 ok $? "it is measured"
 
-# slurmd goes and comes back, and systemd reads its units again; the job goes on
+# slurmd restarts, and systemd reloads its units; the job runs on
 is_restarted() {
 	"$cluster" kill "$DIR" slurmd n1 && { [ "$(cat /proc/1/comm)" != systemd ] || systemctl daemon-reload; } &&
 		"$cluster" start-daemon "$DIR" slurmd n1

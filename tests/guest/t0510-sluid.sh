@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154
-# Slurm 26.05 names a job's cgroup by its SLUID, or, with CgroupJobIdPaths=yes, by its id as those before. Steps
-# are found in both, with what is read from their cgroups.
+# Slurm 26.05 names a job's cgroup by its SLUID, or, with CgroupJobIdPaths=yes, by its id as earlier versions. Steps must
+# be found in both cases, and their cgroups read.
 version=$(inside slurmctld -V)
 version=${version##* }
 cgroup_conf=$DIR/etc/cgroup.conf
 scope=/sys/fs/cgroup/system.slice/n1_slurmstepd.scope
 prom=$TEXTFILE_DIR/n1/ceems.prom
 
-# folder_of ID: the last part of its cgroup's path
+# folder_of ID: prints the last part of the job's cgroup path
 folder_of() {
 	case $folders in
 	id) echo "job_$1" ;;

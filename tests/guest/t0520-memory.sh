@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154
-# Known loads where Slurm limits memory by cgroup: what sacct has of working set, peaks, OOM kills, and of the time in
-# which tasks waited for memory, a disk or their CPU quota. The kernel's own numbers, which a step prints before it
-# ends, are what sacct must have.
+# Known loads where Slurm limits memory by cgroup. sacct must have the working set, peaks, OOM kills, and the time in which
+# tasks waited for memory, a disk or their CPU quota, as the kernel's own numbers, which a step prints before it ends.
 load=$here/../e2e/memload.py
 MIB=1048576
 
@@ -25,7 +24,7 @@ within() {
 	[ -n "$2" ] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]
 	ok $? "$1: ${2:-none}, of $3 to $4"
 }
-# step MIB CMD: of user1, with that limit; waits until sacct has all of it. Its output is in $text.
+# step MIB CMD: runs a step of user1 with that memory limit; waits until sacct has its usage. Its output is in $text.
 step() {
 	job=$(submit user1 -n1 --mem="$1" -o /tmp/memory.out --wrap "srun sh -c '$2'; true")
 	wait_booked "$job"
@@ -33,11 +32,11 @@ step() {
 	text=$(cat /tmp/memory.out)
 	rm -f /tmp/memory.out
 }
-# told KEY: what the step printed behind it
+# told KEY: prints what the step printed after KEY
 told() {
 	sed -n "s/^$1 //p" <<<"$text" | tail -n 1
 }
-# In a step: folder CONTROLLER prints its cgroup, of v2 without one.
+# In a step: folder CONTROLLER prints its cgroup folder; without CONTROLLER that of v2.
 folder='folder() {
 	root=/sys/fs/cgroup
 	[ -e $root/cgroup.controllers ] || root=$root/${1:-unified}
@@ -51,14 +50,14 @@ peak='sed "s/^/peak /" $(folder)/user/memory.peak'
 # --- working set --------------------------------------------------------------------------------
 
 step 200 "$folder$load hold 20 5 4 8; $peak"
-# Each of four Pythons has some MiB of its own; the parent, 6.
+# Each of four Python processes has some MiB of its own; the parent has 6 MiB.
 within "20 MiB that four share and 5 of each of them" "$(usage "$job" 0 In ic/ceems_memory)" \
 	$((40 * MIB)) $((75 * MIB))
 within "the kernel's peak, which the step saw" "$(usage "$job" 0 Out ic/ceems_memory)" \
 	"$(told peak)" $(($(told peak) + 8 * MIB))
 is "$(usage "$job" 0 In ic/ceems_oom)" 0 "no OOM kill: known to be none"
 
-# --- a peak of an instant -------------------------------------------------------------------------
+# --- a peak between two samples -------------------------------------------------------------------
 
 for _ in 1 2 3 4 5 6 7 8; do
 	step 200 "$load burst 32"
@@ -96,7 +95,7 @@ within "but page cache, up to the limit: KiB s" "$(usage "$job" 0 Out ic/ceems_m
 
 # --- a CPU quota -------------------------------------------------------------------------------------
 
-# Slurm sets none. A fifth of a CPU, of which a loop wants all.
+# Slurm sets no quota, so the test sets a fifth of a CPU for a loop that would use all of it.
 limit_cpu() {
 	local step
 
@@ -122,7 +121,7 @@ wait_for 120 is_used "$job" 0 In ic/ceems_throttled
 text=$(cat /tmp/memory.out)
 within "time that it was throttled, as the kernel" "$(usage "$job" 0 In ic/ceems_throttled)" \
 	"$(told throttled)" $(($(told throttled) + 10000000))
-# and some before, when it waited
+# includes some time before the loop, while the step waited
 [ "$(told throttled)" -gt 3000000 ]
 ok $? "which was most of the 6 s of the loop"
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC1091,SC2154
-# --profile=energy where steps have v2 cgroups, in which slurmstepd is itself: the last row has all that sacct has.
+# --profile=energy where steps have v2 cgroups, in which slurmstepd runs too: the last row must have the same as sacct.
 . "$here/../e2e/profile.sh"
 if ! has_profile hdf5 || ! command -v h5dump >/dev/null; then
 	skip "acct_gather_profile_hdf5.so or h5dump is not installed (contrib/deps test)"

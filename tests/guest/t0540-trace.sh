@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
-# --ceems-trace where steps have v2 cgroups, in which slurmstepd and ceems-trace are themselves: the file has energy,
+# --ceems-trace where steps have v2 cgroups, in which slurmstepd and ceems-trace run too: the file must have energy,
 # memory and pressure of the tasks. An emulated machine may be too slow for the last row (STEPTRACE_END_NS).
 trace_csv=$here/../e2e/trace_csv.py
 load=$here/../e2e/memload.py

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC1091,SC2034,SC2154
-# Eight jobs at once where Slurm limits memory by cgroup: memory, CPU time and energy are each job's own. The guest has
-# one CPU, so jobs are not bound to CPUs; and the daemons of its Slurm take CPU time, which is the system's.
+# Eight jobs at once where Slurm limits memory by cgroup: each must have its own memory, CPU time and energy. The guest has
+# one CPU, so jobs are not bound to CPUs; and CPU time of Slurm's daemons is charged to system.
 . "$here/../e2e/eight.sh"
 if ! grep -qx ConstrainRAMSpace=yes "$DIR/etc/cgroup.conf"; then
 	skip "memory is not limited without systemd"
 	return
 fi
-# use_cpus OLD NEW YES|NO: so many CPUs, to which jobs are bound or not
+# use_cpus OLD NEW YES|NO: changes the node from OLD to NEW CPUs; YES: jobs are bound to CPUs
 use_cpus() {
 	sed -i "s/\(CPUs\|CoresPerSocket\)=$1 /\1=$2 /g" "$DIR/etc/slurm.conf"
 	sed -i "s/^ConstrainCores=.*/ConstrainCores=$3/" "$DIR/etc/cgroup.conf"

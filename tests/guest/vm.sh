@@ -6,7 +6,7 @@
 vm_qemu=${QEMU:-qemu-system-x86_64}
 vm_busybox=${BUSYBOX:-busybox}
 
-# vm_missing TOOL...: prints why no guest can be had here; false when one can.
+# vm_missing TOOL...: prints why a guest cannot run here; false if it can.
 vm_missing() {
 	local tool
 
@@ -44,8 +44,8 @@ vm_pack() {
 	(cd "$1" && find . | cpio -o -H newc 2>/dev/null | gzip -1)
 }
 
-# vm_run SECONDS KERNEL INITRD APPEND QEMU_ARG...: until the guest powers off. no_timer_check: a busy machine
-# keeps the emulator waiting while the kernel tries whether timers work, and it panics.
+# vm_run SECONDS KERNEL INITRD APPEND QEMU_ARG...: runs a guest until it powers off. no_timer_check: on a busy machine the
+# kernel's check of timers can fail in the emulator, and the kernel would panic.
 vm_run() {
 	local limit=$1 kernel=$2 initrd=$3 append=$4
 

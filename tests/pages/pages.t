@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# pages.t BUILDDIR: the pages of `ceems report` and `ceems flame` in a headless Chromium, dark and light, on a phone and on a desk: no error,
-# no request, nothing wider than the window. AXE=.../axe.min.js (npm axe-core): and no violation of accessibility.
+# pages.t BUILDDIR: opens the pages of `ceems report` and `ceems flame` in headless Chromium, dark and light, on a phone's
+# and a desktop's width. There must be no error, no request, and nothing wider than the window. With AXE=.../axe.min.js (npm
+# axe-core), no accessibility rule may be violated either.
 top_srcdir=$(readlink -f "$(dirname "$0")/../..")
 . "$top_srcdir/tests/tap/tap.sh"
 build=$(readlink -f "${1:?pages.t BUILDDIR}")
@@ -11,7 +12,8 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 dir=$(mktemp -d "${TMPDIR:-/tmp}/ceems-pages.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# wrap PAGE WIDTH: the page in a frame, as a window is never narrower than 500 pixels; it tells its findings in the title.
+# wrap PAGE WIDTH: puts the page into a frame, since Chromium's window is never narrower than 500 pixels. The outer page
+# writes its findings to its title.
 wrap() {
 	python3 - "$1" "$2" "${AXE:-}" <<'EOT'
 import html, sys
@@ -32,7 +34,7 @@ print("<!DOCTYPE html><title>nothing was said</title><body style=margin:0><ifram
 EOT
 }
 
-# shown PAGE WIDTH SCHEME: what it found; 0 is dark to Chromium, 1 light
+# shown PAGE WIDTH SCHEME: prints the findings; SCHEME is 0 for dark, 1 for light, as Chromium has it
 shown() {
 	wrap "$1" "$2" >"$dir/frame.html"
 	timeout 120 "$chromium" --headless --no-sandbox --disable-gpu --disable-background-networking --user-data-dir="$dir/profile" \
@@ -68,7 +70,7 @@ for page in $pages; do
 	done
 done
 
-# used PAGE SCRIPT: what the script returns after it did something with the page
+# used PAGE SCRIPT: runs SCRIPT in the page; prints what it returns
 used() {
 	python3 - "$1" "$2" >"$dir/used.html" <<'EOT'
 import sys

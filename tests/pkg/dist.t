@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# dist.t [--builddir DIR]: the release tarball can be made again, TAP. `make dist` of two clones at different paths, with
-# different times, umasks, languages and parts gives the same bytes; and so does `make dist` of the tarball itself.
+# dist.t [--builddir DIR]: the release tarball is reproducible; prints TAP. `make dist` of two clones at different paths,
+# with different times, umasks, languages and parts must give the same bytes, and so must `make dist` of the tarball.
 set -u
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
@@ -20,7 +20,7 @@ work=$(mktemp -d /tmp/ceems-dist-XXXXXX)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 
-# tarball SOURCE BUILD OPTION...: make dist in BUILD; prints the file
+# tarball SOURCE BUILD OPTION...: runs make dist in BUILD; prints the file
 tarball() {
 	local source=$1 build=$2
 	shift 2

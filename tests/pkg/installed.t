@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Inside the file system that tests/pkg/run made: packages of this version in /srv/ceems/now, of a later one
-# in /srv/ceems/later.
+# Runs inside the file system that tests/pkg/run made, with packages of this version in /srv/ceems/now and of a later
+# version in /srv/ceems/later: install, upgrade, downgrade, remove and purge.
 # shellcheck disable=SC1091,SC2154,SC2034
 . "$(dirname "$0")/../e2e/lib.sh"
 
@@ -15,7 +15,7 @@ install_debs() {
 	dpkg -i "$packages/$1"/*.deb
 }
 
-# The cluster takes what is built; here, what is installed.
+# contrib/cluster takes plugins from a build folder: makes one with links to the installed files.
 as_built() {
 	local dir=$e2e_work/installed
 
@@ -43,7 +43,7 @@ restart() {
 	done
 }
 
-# times WORD...: how often slurmd's log says it
+# times WORD...: prints how many lines of slurmd's log have WORDs
 times() {
 	grep -c "$*" "$LOG_DIR/slurmd.n1.log"
 }
@@ -58,11 +58,11 @@ in_database() {
 		-e "SELECT GROUP_CONCAT(jobid ORDER BY jobid) FROM job")" = "$1" ]
 }
 
-# findings: of ceems check
+# findings: prints the output of ceems check
 findings() {
 	inside ceems check "${conf[@]}" 2>&1
 }
-# finds TEXT: ceems check says so
+# finds TEXT: TEXT is in the output of ceems check
 finds() {
 	local said
 
@@ -70,7 +70,7 @@ finds() {
 	echo "$said"
 	[[ $said == *"$1"* ]]
 }
-# tells_to_restart: what an admin forgot after the packages were changed
+# tells_to_restart: ceems check must name each daemon that was not restarted after the packages were changed
 tells_to_restart() {
 	local daemon
 
@@ -82,7 +82,7 @@ tells_to_restart() {
 	done
 }
 
-# run_job: to its end in slurmdbd; its id is in $job
+# run_job: runs a job until slurmdbd has its end; its id is in $job
 run_job() {
 	job=$(submit user1 --wrap 'srun sleep 1')
 	wait_booked "$job"
@@ -120,8 +120,8 @@ ExecStart=/usr/sbin/ceems-recorder -D
 is "$(stat -c '%U %a' /var/spool/ceems)" "slurm 700" "the folder of inbox and store is SlurmUser's"
 
 as_built
-# of a large node: a small one's second of sleep is less than a joule
-# where it is installed, as the cluster's own are copies, which no upgrade changes
+# Model*Watts of a large node: on a small one, one second of sleep is less than a joule.
+# HelperDir as installed: the cluster's own helpers are copies, which an upgrade does not change.
 cluster_up --sink-db --ceems-conf <(printf '%s\n' EnergySources=model ModelIdleWatts=200 ModelMaxWatts=400 \
 	HelperDir=/usr/libexec/ceems)
 ln -sf /usr/sbin/ceems-recorder "$DIR/sbin/ceems-recorder"
@@ -165,7 +165,7 @@ is "$(times 'is of another version of the plugin')" 1 "slurmd says so, once"
 wait_for 60 waits_for_mariadb 1
 ok $? "the record still waits"
 "$cluster" start-daemon "$DIR" sinkdb
-wait_for 60 finds "is needed" # which asks the database for three seconds only
+wait_for 60 finds "is needed" # repeated, since ceems check waits only three seconds for the database
 ok $? "ceems check: the schema is an older one"
 has "$out" "-> ceems db migrate" "  and what to type"
 passes "the schema is brought up to date" inside ceems db migrate --conf "$CEEMS_CONF" --sql-dir /usr/share/ceems/sql

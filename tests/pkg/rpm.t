@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# rpm.t [--builddir DIR] [--tarball FILE]: contrib/rpm/slurm-ceems.spec with Debian's rpmbuild, TAP: RPMs of the
-# release tarball (make dist in DIR), with all parts and with as few as an old distribution allows. What they
-# need of an EL they cannot have here: --nodeps.
+# rpm.t [--builddir DIR] [--tarball FILE]: builds RPMs of the release tarball (make dist in DIR) by
+# contrib/rpm/slurm-ceems.spec with Debian's rpmbuild, with all parts and with as few as an old distribution allows. Prints
+# TAP. --nodeps, since Debian does not have the packages of an EL that the RPMs need.
 set -u
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
@@ -32,7 +32,7 @@ if [ -z "$tarball" ]; then
 fi
 mkdir "$work/SOURCES"
 cp "$tarball" "$work/SOURCES/"
-# as SchedMD's, but of what is read
+# as SchedMD's package, but only with the files that the build reads
 (cd "$slurm_src" && find . -name '*.h' -o -name META -o -name config.h.in) |
 	tar -C "$slurm_src" -cjf "$work/SOURCES/slurm-$version.tar.bz2" --transform "s|^\.|slurm-$version|" -T -
 
@@ -42,7 +42,7 @@ rpms() {
 
 	shift
 	rm -rf "$work"/{RPMS,BUILD,BUILDROOT}
-	# what is installed is the question, not how well it is optimised
+	# no optimising: only the installed files matter
 	rpmbuild -bb --nodeps --define "_topdir $work" --define "slurm_version $version" \
 		--define 'optflags -O0' --define '_smp_mflags -j2' --define 'debug_package %{nil}' --define '_build_id_links none' "$@" \
 		"$top/contrib/rpm/slurm-ceems.spec" >"$work/log" 2>&1 </dev/null
@@ -54,7 +54,7 @@ rpms() {
 	fi
 	is "$(grep 'File listed twice' "$work/log")" "" "  no file is listed twice"
 }
-# of PACKAGE QUERY...: what rpm says of slurm-ceems-PACKAGE
+# of PACKAGE QUERY...: prints the answer of rpm about slurm-ceems-PACKAGE
 of() {
 	local package=$1
 

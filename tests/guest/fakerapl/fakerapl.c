@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fakerapl - what a server with RAPL shows in /sys/class/powercap, made by the kernel's own
- * powercap core, for an emulated guest. Per package the zones package-N, core and dram, and one
- * psys. Counters stand still until somebody writes to
+ * fakerapl - registers simulated RAPL zones with the kernel's powercap core, for an emulated guest:
+ * package-N, core and dram for each package, and one psys. A counter advances only by a write to
  *
  *	/sys/module/fakerapl/parameters/advance    "ZONE UJ"	 0:1 2500000
  *	/sys/module/fakerapl/parameters/fail       "ZONE ERRNO"  0:1 5; 0 ends it
  *
- * so that what was used is known to the microjoule, however slow the guest's clock runs. ZONE is
+ * so that the energy is known to the microjoule, however slow the guest's clock runs. ZONE is
  * what follows "intel-rapl:" in a zone's name: 0 and 1 for packages, 0:0 core, 0:1 dram, then psys.
  */
 #include <linux/kernel.h>
