@@ -59,7 +59,7 @@ else
 	skip "the source redfish is not built"
 fi
 check_with MariadbDatabase=nowhere
-has "$out" "error  mariadb " "a database that nobody made"
+has "$out" "error  mariadb " "a database that does not exist"
 has "$out" "GRANT SELECT, INSERT, UPDATE ON nowhere.* TO 'ceems'@'localhost'" \
 	"  MariaDB does not say so to a user without rights there: what gives them"
 admin() {

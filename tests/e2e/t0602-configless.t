@@ -66,7 +66,7 @@ conserved "it goes on measuring"
 mv "$DIR/etc/node/ceems.conf" "$e2e_work/"
 on n1 restart_slurmd
 says_none() {
-	[ "$(slurmd_says 'ceems: no /')" = 1 ]
+	[ "$(slurmd_says 'ceems.conf does not exist; every setting has its default')" = 1 ]
 }
 wait_for 60 says_none
 ok $? "one line says that there is no ceems.conf"
