@@ -274,13 +274,15 @@ int offcpu_open(const struct offcpu_setup *setup, struct offcpu **ret, struct er
 
 void offcpu_close(struct offcpu *o)
 {
-	int *const fd[] = { &o->link, &o->program, &o->stack, &o->sum, &o->begin, &o->control, &o->cgroup };
-	size_t i;
-
 	if (!o)
 		return;
-	for (i = 0; i < ARRAY_SIZE(fd); i++)
-		util_closep(fd[i]);
+	util_closep(&o->link);
+	util_closep(&o->program);
+	util_closep(&o->stack);
+	util_closep(&o->sum);
+	util_closep(&o->begin);
+	util_closep(&o->control);
+	util_closep(&o->cgroup);
 	free(o);
 }
 
