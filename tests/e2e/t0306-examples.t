@@ -69,7 +69,7 @@ draw_power &
 batch solve --gres=gpu:1 -c2 "srun --ceems-trace ./solver"
 id_of[1]=$id id_of[1234]=$id
 batch sweep --array=1-4 "srun --ceems-trace sleep 1"
-id_of[2]=$id id_of[5]=$id
+id_of[2]=$id id_of[5]=$id id_of[8]=$id
 batch io -o "$PWD/slurm-3.out" "$report dd if=/dev/zero of=data bs=1M count=8 conv=fsync"
 id_of[3]=$id
 batch wide -N2 "srun -N2 -n2 ./app"
