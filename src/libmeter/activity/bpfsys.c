@@ -149,6 +149,14 @@ int bpfsys_create_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_
 	return call_fd(BPF_MAP_CREATE, &attr, ret_fd);
 }
 
+int bpfsys_create_cgroup_map(int cgroup_fd, int *ret_fd)
+{
+	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
+	int rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, ret_fd);
+
+	return rc < 0 || cgroup_fd < 0 ? rc : bpfsys_update(*ret_fd, &zero, &fd, BPF_ANY);
+}
+
 int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd)
 {
 	union bpf_attr attr;

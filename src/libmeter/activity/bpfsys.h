@@ -35,6 +35,11 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 /* Create a map, and load a program of N instructions under the GPL. Both live as long as their descriptor. */
 int bpfsys_create_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size, uint32_t entries, int *ret_fd);
 int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd);
+/*
+ * Creates the map for a program that asks whether a task is in the cgroup CGROUP_FD.
+ * CGROUP_FD -1: the map is empty, so no task is in it.
+ */
+int bpfsys_create_cgroup_map(int cgroup_fd, int *ret_fd);
 
 /* --- programs and links ------------------------------------------------------------------- */
 

@@ -214,13 +214,10 @@ static int offcpu_load(struct offcpu *o, const struct offcpu_setup *setup, uint3
 
 static int offcpu_maps(struct offcpu *o, int cgroup_fd)
 {
-	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
-	int rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, &o->cgroup);
+	int rc = bpfsys_create_cgroup_map(cgroup_fd, &o->cgroup);
 
-	if (rc == 0 && cgroup_fd >= 0)
-		rc = bpfsys_update(o->cgroup, &zero, &fd, BPF_ANY);
 	if (rc == 0)
-		rc = bpfsys_create_map(BPF_MAP_TYPE_ARRAY, sizeof(zero), sizeof(uint64_t), CONTROL_N, &o->control);
+		rc = bpfsys_create_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(uint64_t), CONTROL_N, &o->control);
 	if (rc == 0)
 		rc = bpfsys_create_map(BPF_MAP_TYPE_HASH, sizeof(uint32_t), sizeof(struct wait_begin), THREADS_MAX, &o->begin);
 	if (rc == 0)

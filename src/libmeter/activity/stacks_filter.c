@@ -13,7 +13,7 @@
  * one CPU that are closer than a unit share a note, so a note is kept until a later one is found.
  */
 #define UNIT_SHIFT 20
-#define UNITS_MAX 1024 /* about a second: a virtual machine may stand still between note and sample, but not for longer */
+#define UNITS_MAX 1024 /* about a second: how far from a sample its note is looked for, as a virtual machine may stand still in between */
 #define CPU_BITS 12
 #define CPU_MASK ((1u << CPU_BITS) - 1)
 
@@ -24,15 +24,10 @@
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
 
-/* Makes the map of the program's one cgroup. CGROUP_FD -1: the map stays empty, so no task is in it. */
 static int open_cgroup(int cgroup_fd, struct stacks_filter *f)
 {
-	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
-	int rc;
-
 	*f = (struct stacks_filter){ -1, -1, -1 };
-	rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, &f->cgroup);
-	return rc < 0 || cgroup_fd < 0 ? rc : bpfsys_update(f->cgroup, &zero, &fd, BPF_ANY);
+	return bpfsys_create_cgroup_map(cgroup_fd, &f->cgroup);
 }
 
 /*
