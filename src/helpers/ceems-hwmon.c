@@ -160,9 +160,9 @@ static void hwmon_drop(struct meters *s, size_t i)
 }
 
 /*
- * Decides what depends on the other sensors. A socket sensor without CPU rails of the same socket is
- * domain CPU. If named power_meter chips measure rails, a power_meter without a name measures a rail
- * too, not the whole node.
+ * Sets the domains that depend on which other sensors there are. The sensor of a socket is domain CPU if no
+ * rails of that socket's CPU are measured. If named power_meter chips measure rails, a power_meter without a
+ * name measures a rail, too, not the whole node.
  */
 static void hwmon_settle(struct meters *s)
 {

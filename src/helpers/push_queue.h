@@ -41,8 +41,8 @@ uint64_t push_queue_take_dropped(struct push_queue *q);
 /* Lists the names of at most MAX parts, the oldest first. The caller frees *RET. Returns their number or -errno. */
 int push_queue_list(struct push_queue *q, size_t max, char (**ret)[PUSH_NAME_MAX]);
 /*
- * Reads part NAME. RET->data points into *BUF, which the caller frees. -ENOENT: it is gone; -EINVAL: a damaged file; or
- * -errno.
+ * Reads the part NAME into RET. RET->data points into *BUF, which the caller frees. Returns 0; -ENOENT: the part was
+ * removed meanwhile; -EINVAL: its file is damaged; or -errno.
  */
 int push_queue_read(struct push_queue *q, const char *name, struct push_part *ret, char **buf, struct errmsg *err);
 void push_queue_remove(struct push_queue *q, const char *name);

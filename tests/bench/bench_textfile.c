@@ -18,7 +18,7 @@
 
 static struct ledger_page page;
 
-/* CPU time: other load on the machine does not count. */
+/* Returns the CPU time of this thread, which other load on the machine does not change. */
 static double now_us(void)
 {
 	struct timespec t;

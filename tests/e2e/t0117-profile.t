@@ -154,7 +154,7 @@ is "$(of "$file" "sum(s.count for s in samples if s.labels.get('stack') == 'fail
 
 # --- a program that is killed; scancel ----------------------------------------------------------------
 
-# half USER: the pid of the ceems-profile that runs as USER; a step has one as root and one as the user
+# half USER: prints the pid of the ceems-profile that runs as USER. A step has one as root and one as its own user.
 half() {
 	inside pgrep -x -u "$1" ceems-profile
 }

@@ -129,7 +129,7 @@ is "$(of "$file" 'last("dropped_samples")')" 0.0 "none of its samples is lost"
 rows=$(of "$file" 'len(rows)')
 [ "$rows" -ge 100 ]
 ok $? "there are $rows of 400, on a machine that may be busy"
-# a row for each interval from the first sample to the last; a correction of the wall clock shifts a row
+# The trace has a row for each interval from the first sample to the last. A correction of the wall clock can shift one.
 is "$(of "$file" 'abs(len(rows) - 3 + last("missed_samples") -
 	round((float(rows[-2]["monotonic_s"]) - float(rows[1]["monotonic_s"])) / 0.01)) <= 2')" True "and the rest is counted"
 

@@ -67,8 +67,9 @@ facts() {
 	sed -nE 's/^ +(CPU|memory) +\[.*\] +[<>0-9]+ % +/\1 /p; s/^ +(energy) +(.*\)), mean .*/\1 \2/p; s/^ +(CO2e|I\/O) +/\1 /p' |
 		sed -E 's/^CPU (.*) of .* \((.*)\)/CPU \1 \2/' | grep -E "^($shown) "
 }
-# A step's report has at the end what it has shown while running. So wait until it shows all: a step of 0 s by slurmdbd's
-# clock has no shares, one that no tick has seen has no memory, and one below a joule no energy.
+# The report at a step's end has only values that the step already had while it ran. So this waits until it has all: a
+# step that took 0 s by slurmdbd's clock has no shares, one that no tick has seen has no memory, and one below a joule
+# has no energy.
 is_measured() {
 	"$cluster" rapl "$DIR" n1 0 +30000001
 	"$cluster" rapl "$DIR" n2 0 +30000001

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the fit finds the energy per event of simulated sockets, where it is known: with noise, with
- * loads that differ in their mix of events and loads that do not, and with garbage.
+ * Tests the fit on simulated sockets, whose energy per event is known. The fit must find it with noise, with loads
+ * that differ in their mix of events and with loads that do not, and it must survive garbage.
  */
 #include "src/libnode/fit.h"
 

@@ -520,7 +520,7 @@ static void test_counters(void)
 	run_close(&r);
 }
 
-/* slurmd was down for long, and is back before the BMC answers. */
+/* slurmd starts after it was down for long, and the BMC does not answer yet. */
 static void test_late_first(void)
 {
 	/* as far back as this machine's clock goes */

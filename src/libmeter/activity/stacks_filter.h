@@ -39,7 +39,7 @@ void stacks_filter_close(struct stacks_filter *filter);
 
 /* Returns whether there are any notes. */
 bool stacks_filter_has_foreign(const struct stacks_filter *filter);
-/* A sample, and the records before and behind it in the ring of its CPU. */
+/* Times of a sample, and of the records before and behind it in the ring of its CPU. */
 struct stacks_neighbours {
 	uint64_t before_ns, mono_ns, after_ns; /* BEFORE_NS 0: there is none before it */
 };
