@@ -59,6 +59,18 @@ passes() {
 	return $rc
 }
 
+# took SECONDS WHAT COMMAND...: COMMAND must succeed within SECONDS.
+took() {
+	local limit=$1 what=$2 began=$EPOCHREALTIME ms
+
+	shift 2
+	"$@" >"$e2e_work/took.out" 2>&1
+	ok $? "$what"
+	ms=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+	[ $ms -le $((limit * 1000)) ]
+	ok $? "  within $limit s: $ms ms" || diag "$(cat "$e2e_work/took.out")"
+}
+
 # fails WHAT CMD...: CMD must exit with a status other than 0. Its output is in $out.
 fails() {
 	local what=$1

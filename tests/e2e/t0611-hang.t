@@ -25,18 +25,6 @@ ProfileDir=$DIR/hang/profiles
 StoreDir=$DIR/hang/store
 END
 
-# took SECONDS WHAT COMMAND...: COMMAND must succeed within SECONDS.
-took() {
-	local limit=$1 what=$2 began=$EPOCHREALTIME ms
-
-	shift 2
-	"$@" >"$e2e_work/took.out" 2>&1
-	ok $? "$what"
-	ms=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
-	[ $ms -le $((limit * 1000)) ]
-	ok $? "within $limit s: $ms ms"
-}
-
 slurmctld_is_up() {
 	inside scontrol ping | grep -q "is UP"
 }

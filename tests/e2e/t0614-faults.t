@@ -14,18 +14,6 @@ cluster_up --plugins acct_gather,spank,jobcomp --fake-rapl --cpus 4 \
 work_write
 go=$e2e_work/go
 
-# took SECONDS WHAT COMMAND...: COMMAND must succeed within SECONDS.
-took() {
-	local limit=$1 what=$2 began=$EPOCHREALTIME ms
-
-	shift 2
-	"$@" >"$e2e_work/took.out" 2>&1
-	ok $? "$what"
-	ms=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
-	[ $ms -le $((limit * 1000)) ]
-	ok $? "  within $limit s: $ms ms" || diag "$(cat "$e2e_work/took.out")"
-}
-
 # The names of our processes, and the pids of those with a name.
 names() {
 	inside ps -e -o comm= | grep '^ceems-' | sort -u
