@@ -10,6 +10,7 @@
 
 #include "src/cmd/check.h"
 #include "src/cmd/elfsym.h"
+#include "src/libcore/forbid.h"
 #include "src/libcore/metric.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/slurm_releases.h"
@@ -372,6 +373,29 @@ static void check_accounting(struct check *c)
 			    key, set_to(value));
 }
 
+static bool has_partition(const struct slurmconf *sc, const char *name)
+{
+	const char *names;
+	unsigned int n;
+
+	for (n = 0; (names = slurmconf_get_nth(sc, "PartitionName", n)); n++)
+		if (slurmconf_list_has(names, name))
+			return true;
+	return false;
+}
+
+/* A misspelt partition would let its jobs do what should be forbidden. Accounts are only in slurmdbd. */
+static void check_forbidden(struct check *c)
+{
+	const char *rules = c->settings.forbid_options;
+	char name[LINE_MAX];
+
+	while (forbid_next_partition(&rules, name, sizeof(name)))
+		if (!has_partition(c->slurm, name))
+			check_warn(c, "ceems.conf", "ForbidOptions=partition:NAME:OPTIONS  # NAME as in slurm.conf",
+				   "ForbidOptions names the partition %s, which slurm.conf does not have", name);
+}
+
 static void check_settings(struct check *c)
 {
 	const char *key = "PrologFlags";
@@ -405,6 +429,7 @@ static void check_settings(struct check *c)
 			   set_to(value));
 	else
 		check_ok(c, "slurm.conf", "%s=%s", key, value);
+	check_forbidden(c);
 }
 
 /*

@@ -50,8 +50,8 @@ static int slurmconf_add(struct slurmconf *sc, const char *key, size_t key_len, 
 }
 
 /*
- * Returns true if a line describes nodes, partitions or the like. Its keys, such as State= and Default=, are not keys of
- * slurm.conf itself.
+ * Returns true if a line describes nodes, partitions or the like. Its other keys, such as State= and Default=, are not keys
+ * of slurm.conf itself.
  */
 static bool is_table_line(const char *s)
 {
@@ -82,37 +82,41 @@ static int include(struct slurmconf *sc, const char *from, const char *name, uns
 	return read_file(sc, path, depth + 1, NULL) == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* Reads the keys and values in a line, such as: Key=Value Key2 = "two words". */
+/* Reads a key and its value off *S, a line such as: Key=Value Key2 = "two words". */
+static int parse_pair(struct slurmconf *sc, const char **s)
+{
+	const char *key = *s + strspn(*s, " \t\r");
+	size_t key_len = strcspn(key, " \t\r=");
+	const char *value = key + key_len;
+	size_t len;
+
+	value += strspn(value, " \t\r");
+	*s = value;
+	if (*value != '=')
+		return 0;
+	value++;
+	value += strspn(value, " \t\r");
+	if (*value == '"') {
+		value++;
+		len = strcspn(value, "\"");
+		*s = value + len + (value[len] == '"');
+	} else {
+		len = strcspn(value, " \t\r");
+		*s = value + len;
+	}
+	return slurmconf_add(sc, key, key_len, value, len);
+}
+
+/* Reads the keys and values in a line; of one that describes nodes or the like, only the first, its name. */
 static int parse_line(struct slurmconf *sc, const char *s)
 {
-	while (*s) {
-		const char *key;
-		const char *value;
-		size_t key_len;
-		size_t len;
+	bool is_table = is_table_line(s);
+	int rc;
 
-		s += strspn(s, " \t\r");
-		key = s;
-		key_len = strcspn(s, " \t\r=");
-		s += key_len;
-		s += strspn(s, " \t\r");
-		if (*s != '=')
-			continue;
-		s++;
-		s += strspn(s, " \t\r");
-		if (*s == '"') {
-			value = ++s;
-			len = strcspn(s, "\"");
-			s += len + (s[len] == '"');
-		} else {
-			value = s;
-			len = strcspn(s, " \t\r");
-			s += len;
-		}
-		if (slurmconf_add(sc, key, key_len, value, len) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	do
+		rc = parse_pair(sc, &s);
+	while (rc == 0 && *s && !is_table);
+	return rc;
 }
 
 /*
@@ -184,7 +188,7 @@ static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
 			from = sc->file;
 			rc = include(sc, path, line, depth);
 			sc->file = from;
-		} else if (!is_table_line(line)) {
+		} else {
 			rc = parse_line(sc, line);
 		}
 	}

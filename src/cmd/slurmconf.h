@@ -13,9 +13,8 @@
 struct slurmconf;
 
 /*
- * Reads PATH and the files that it includes. Lines with several entries (NodeName=, PartitionName=
- * ...) are skipped, and so are lines that cannot be parsed; Slurm reports those itself. -ENOENT,
- * -EACCES.
+ * Reads PATH and the files that it includes. Of lines with several entries (NodeName=, PartitionName= ...) only the
+ * first is read, the name. Lines that cannot be parsed are skipped; Slurm reports those itself. -ENOENT, -EACCES.
  */
 int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err);
 void slurmconf_destroy(struct slurmconf *sc);
@@ -31,7 +30,7 @@ const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix);
 
 /*
  * Returns the value in line N of KEY, counted from the last line as 0; NULL: there is none.
- * SlurmctldHost has a line per host.
+ * SlurmctldHost has a line per host, PartitionName one per partition.
  */
 const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n);
 

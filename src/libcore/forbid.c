@@ -2,7 +2,6 @@
 #include "src/libcore/forbid.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -68,6 +67,23 @@ int forbid_find(const char *setting, const char *partition, const char *account,
 	if (rc == 0)
 		*ret = mask;
 	return rc;
+}
+
+bool forbid_next_partition(const char **setting, char *name, size_t size)
+{
+	static const char kind[] = "partition:";
+	char rule[sizeof(((struct settings *)0)->forbid_options)];
+
+	while (settings_next_item(setting, rule, sizeof(rule))) {
+		char *last = strrchr(rule, ':');
+
+		if (!last || strncasecmp(rule, kind, sizeof(kind) - 1) != 0)
+			continue;
+		*last = '\0';
+		(void)snprintf(name, size, "%s", rule + sizeof(kind) - 1);
+		return true;
+	}
+	return false;
 }
 
 void forbid_request(uint32_t mask, struct perf_request *request)

@@ -7,6 +7,7 @@
 #ifndef CEEMS_FORBID_H
 #define CEEMS_FORBID_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,12 @@
  * (an account) holds. "": the job has none. -EINVAL: SETTING is malformed, whatever the job; ERR says what is wrong.
  */
 int forbid_find(const char *setting, const char *partition, const char *account, uint32_t *ret, struct errmsg *err);
+
+/*
+ * Takes rules off *SETTING up to the next one about a partition, and gives its name, cut to SIZE. False: there is none.
+ * The setting must be one that forbid_find() takes.
+ */
+bool forbid_next_partition(const char **setting, char *name, size_t size);
 
 /* Takes the groups in MASK out of REQUEST. */
 void forbid_request(uint32_t mask, struct perf_request *request);

@@ -84,6 +84,12 @@ check
 is $rc 1 "a bare slurm.conf fails"
 has "$out" "-> AcctGatherEnergyType=acct_gather_energy/ceems" "and says what to type for energy"
 has "$out" "PrologFlags is not set" "PrologFlags in a NodeName line is not slurm.conf's"
+printf 'PartitionName=gpu,long Nodes=ALL\nPartitionName=debug Nodes=ALL\n' >>"$dir/slurm.conf"
+echo 'ForbidOptions=partition:gpu:io,account:guests:all,partition:debug:all,partition:longer:trace' >>"$dir/ceems.conf"
+check
+is "$(echo "$out" | grep -o 'the partition .*')" "the partition longer, which slurm.conf does not have" \
+	"a misspelt partition in ForbidOptions is found, and no other"
+sed -i '/^ForbidOptions=/d' "$dir/ceems.conf"
 has "$out" "JobAcctGatherType is not set" "JobAcctGatherType none"
 has "$out" "acct_gather_energy_ceems.so is not in PluginDir ($dir)" "the missing plugin"
 

@@ -72,6 +72,18 @@ static void test_found(void)
 	}
 }
 
+static void test_partitions(void)
+{
+	const char *setting = "account:partition:all, Partition:a:b:io+trace,partition:gpu:all";
+	char name[4];
+
+	is_int(forbid_next_partition(&setting, name, sizeof(name)), 1, "the first rule about a partition");
+	is_str(name, "a:b", "and its name");
+	is_int(forbid_next_partition(&setting, name, sizeof(name)), 1, "the second one");
+	is_str(name, "gpu", "and its name");
+	is_int(forbid_next_partition(&setting, name, sizeof(name)), 0, "there is no third one");
+}
+
 static void test_request(void)
 {
 	struct perf_request r;
@@ -100,6 +112,7 @@ int main(void)
 {
 	test_refused();
 	test_found();
+	test_partitions();
 	test_request();
 	return done_testing();
 }
