@@ -381,6 +381,8 @@ struct inbox_reader {
 	char path[PATH_MAX];
 	int dir, watch;
 	int fd; /* -1: no file is open */
+	uint32_t foreign; /* the open file's layout if it is not ours; else 0 */
+	uint64_t foreign_told; /* the last such file of which the log has a line */
 	struct inbox_pos pos;
 	unsigned char *buf; /* room for a frame and INBOX_ENTRY_MAX bytes */
 };
@@ -478,6 +480,7 @@ static int inbox_open_file(struct inbox_reader *r, struct errmsg *err)
 	struct inbox_header h;
 	uint64_t number;
 	char name[32];
+	bool is_whole;
 	int rc;
 
 	if (r->fd >= 0)
@@ -491,14 +494,14 @@ static int inbox_open_file(struct inbox_reader *r, struct errmsg *err)
 		return errno == ENOENT ? 0 : errmsg_errno(err, -errno, "%s/%s", r->path, name);
 	if (number != r->pos.file)
 		r->pos = (struct inbox_pos){ .file = number };
-	if (r->pos.offset)
-		return 1;
+	is_whole = pread(r->fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
+		   !memcmp(h.magic, INBOX_MAGIC, sizeof(h.magic));
+	r->foreign = is_whole && h.layout != INBOX_LAYOUT ? h.layout : 0;
 	/*
-	 * The offset stays 0 if the header is not whole (its writer was killed, or still writes it) or has
-	 * another layout; inbox_read() then takes the file as damaged.
+	 * The offset stays 0 if the header is not whole (its writer was killed, or still writes it); inbox_read()
+	 * then takes the file as damaged.
 	 */
-	if (pread(r->fd, &h, sizeof(h), 0) == (ssize_t)sizeof(h) &&
-	    !memcmp(h.magic, INBOX_MAGIC, sizeof(h.magic)) && h.layout == INBOX_LAYOUT)
+	if (is_whole && !r->pos.offset)
 		r->pos.offset = sizeof(h);
 	return 1;
 }
@@ -514,6 +517,8 @@ static enum inbox_look inbox_look_at(struct inbox_reader *r, struct inbox_entry 
 		return INBOX_UNREADABLE;
 	if (n == 0)
 		return INBOX_END_OF_FILE;
+	if (r->foreign)
+		return INBOX_DAMAGED; /* an earlier version of the recorder has read it up to here */
 	if (n < (ssize_t)sizeof(f))
 		return INBOX_TORN;
 	if (f.len > INBOX_ENTRY_MAX)
@@ -530,6 +535,15 @@ static enum inbox_look inbox_look_at(struct inbox_reader *r, struct inbox_entry 
 	return INBOX_ENTRY;
 }
 
+static void inbox_tell_foreign(struct inbox_reader *r, enum inbox_look look)
+{
+	if (!r->foreign || look != INBOX_DAMAGED || r->foreign_told == r->pos.file)
+		return;
+	r->foreign_told = r->pos.file;
+	logger_error("ceems: " INBOX_KEY_NAME "=%s: slurmctld runs another version of jobcomp_ceems.so; job ends wait "
+		     "until slurmctld is restarted with the one of this recorder", r->path);
+}
+
 /*
  * Leaves a file that has a successor, so nothing will be added to it. True: entries in it are lost.
  */
@@ -544,8 +558,12 @@ static bool inbox_leave_file(struct inbox_reader *r, enum inbox_look look)
 	} else if (look == INBOX_DAMAGED) {
 		(void)snprintf(to, sizeof(to), "damaged-%016" PRIx64, r->pos.file);
 		(void)renameat(r->dir, from, r->dir, to);
-		logger_error("ceems: %s/%s is damaged from byte %" PRIu64 " on and renamed to %s; jobs that "
-			     "ended then are looked for in slurmdbd", r->path, from, r->pos.offset, to);
+		if (r->foreign)
+			logger_info("ceems: %s/%s is of another version of jobcomp_ceems.so and renamed to %s; jobs "
+				    "that ended then are looked for in slurmdbd", r->path, from, to);
+		else
+			logger_error("ceems: %s/%s is damaged from byte %" PRIu64 " on and renamed to %s; jobs that "
+				     "ended then are looked for in slurmdbd", r->path, from, r->pos.offset, to);
 	}
 	inbox_close_file(r);
 	r->pos = (struct inbox_pos){ .file = r->pos.file + 1 };
@@ -586,6 +604,7 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 		if (look == INBOX_UNREADABLE)
 			return errmsg_set(err, -EIO, INBOX_KEY_NAME "=%s: cannot read a file", r->path);
 		if (!next) {
+			inbox_tell_foreign(r, look);
 			if (r->pos.offset == 0)
 				inbox_close_file(r); /* close it: the header may still be written */
 			return 0;

@@ -280,6 +280,69 @@ static void test_damaged(void)
 }
 
 /* A limit on file size stands in for a full disk. */
+/* Gives the newest file the layout of another version. */
+static void spoil_layout(void)
+{
+	const uint32_t layout = 1;
+	char path[PATH_MAX];
+	int fd;
+
+	newest(path, sizeof(path));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || pwrite(fd, &layout, sizeof(layout), 8) != sizeof(layout))
+		bail("cannot change the layout");
+	(void)close(fd);
+}
+
+static void test_foreign(void)
+{
+	struct errmsg err = { 0 };
+	struct inbox_writer *w;
+	struct inbox_reader *r;
+	struct inbox_entry e;
+	struct inbox_pos pos;
+	uint64_t last = 0;
+	unsigned int lost = 0;
+
+	empty_dir();
+	w = writer();
+	put(w, 1, 8);
+	r = reader(&begin);
+	is_u64(read_all(r, &last), 1, "an entry");
+	inbox_reader_get_pos(r, &pos);
+	inbox_reader_close(r);
+	spoil_layout();
+	r = reader(&pos);
+	is_u64(read_all(r, &last), 0, "a file of another layout that was read");
+	put(w, 2, 8);
+	is_u64(read_all(r, &last), 0, "its next entry is not taken");
+	is_u64(count_files("damaged-"), 0, "and waits");
+	inbox_writer_close(w);
+	w = writer();
+	put(w, 3, 8);
+	while (inbox_read(r, &e, &err) > 0) {
+		if (e.kind == INBOX_LOST)
+			lost++;
+		else if (e.kind == INBOX_END)
+			memcpy(&last, e.data, sizeof(last));
+	}
+	is_u64(lost, 1, "a successor: what was not read is reported lost");
+	is_u64(last, 3, "and the successor is read");
+	is_u64(count_files("damaged-"), 1, "the file is kept under another name");
+	spoil_layout();
+	inbox_reader_get_pos(r, &pos);
+	inbox_reader_close(r);
+	inbox_writer_close(w);
+	w = writer();
+	put(w, 4, 8);
+	r = reader(&pos);
+	is_u64(read_all(r, &last), 1, "a file that was read completely is left");
+	is_u64(last, 4, "for the next one");
+	is_u64(count_files("damaged-"), 1, "and not kept");
+	inbox_reader_close(r);
+	inbox_writer_close(w);
+}
+
 static void test_full(void)
 {
 	struct rlimit limit = { 16 + 16 + sizeof(struct job_site) + 100, RLIM_INFINITY };
@@ -367,6 +430,7 @@ int main(void)
 	test_rotates();
 	test_torn();
 	test_damaged();
+	test_foreign();
 	test_full();
 	test_killed();
 	test_refused();
