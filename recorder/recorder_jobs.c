@@ -144,8 +144,10 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 
 	if (rc < 0)
 		return rc;
+	rc = store_jobs_pull(r->store, now_s, ALONE_AGAIN_S, err);
 	/* due jobs include those already asked for, so read twice as many */
-	rc = store_jobs_due(r->store, now_s, 2 * RECORDER_ASKED_MAX, jobs_ask_one, r, err);
+	if (rc >= 0)
+		rc = store_jobs_due(r->store, now_s, 2 * RECORDER_ASKED_MAX, jobs_ask_one, r, err);
 	if (rc >= 0 || rc == -ECANCELED)
 		rc = store_jobs_next_due(r->store, &next, err);
 	if (rc < 0) {

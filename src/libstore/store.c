@@ -454,6 +454,18 @@ static int store_job_visit(struct store *s, int64_t id, uint64_t now, store_job_
 	return rc < 0 ? rc : 0;
 }
 
+int store_jobs_pull(struct store *s, uint64_t now, uint64_t pause_max, struct errmsg *err)
+{
+	int rc = 0;
+	sqlite3_stmt *stmt = store_stmt(s, STMT_JOBS_PULL, &rc, err);
+
+	if (!stmt)
+		return rc;
+	store_bind_u64(stmt, 1, now);
+	store_bind_u64(stmt, 2, now + pause_max);
+	return store_run(s, stmt, err);
+}
+
 int store_jobs_due(struct store *s, uint64_t now, size_t max, store_job_fn *fn, void *ctx,
 		   struct errmsg *err)
 {

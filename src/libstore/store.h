@@ -133,6 +133,11 @@ int store_job_delete(struct store *s, const char *key, struct errmsg *err);
 typedef int store_job_fn(void *ctx, const struct store_job *job);
 int store_jobs_due(struct store *s, uint64_t now, size_t max, store_job_fn *fn, void *ctx,
 		   struct errmsg *err);
+/*
+ * Makes jobs due whose next_try is more than PAUSE_MAX seconds away: the clock was set back since
+ * it was written.
+ */
+int store_jobs_pull(struct store *s, uint64_t now, uint64_t pause_max, struct errmsg *err);
 /* Returns the earliest next_try; STORE_NEVER: no job has one. */
 int store_jobs_next_due(struct store *s, uint64_t *ret, struct errmsg *err);
 /*

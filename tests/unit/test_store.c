@@ -260,6 +260,11 @@ static void test_due(void)
 	is_str(due(s, UINT64_C(1) << 40, 10), "c/1;c/2;c/3;", "never is never");
 	is_str(due(s, 1000, 2), "c/1;c/2;", "at most so many");
 	is_str(due(s, 1000, 0), "", "none");
+	is_int(store_jobs_pull(s, 100, 200, &err), 0, "no clock was set back");
+	is_str(due(s, 100, 10), "c/1;", "all wait as before");
+	is_int(store_jobs_pull(s, 90, 150, &err), 0, "the clock is set back");
+	is_str(due(s, 90, 10), "c/3;", "the one that would wait too long is due, and no other");
+	is_int(store_job_set(s, "c/3", STORE_JOB_ENDED, 300, &err), 0, "put off again");
 	visited[0] = '\0';
 	is_int(store_jobs_due(s, 500, 10, visit, s, &err), 0, "a visit that changes jobs");
 	is_str(visited, "c/1;c/3;", "one that was put off meanwhile is left out");
