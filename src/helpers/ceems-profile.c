@@ -374,8 +374,10 @@ int main(int argc, char **argv)
 	wire_close(s.wire);
 	if (fd >= 0)
 		(void)close(fd);
-	if (writer > 0)
-		(void)waitpid(writer, &status, 0);
+	/* by the OOM killer, or by its user */
+	if (writer > 0 && waitpid(writer, &status, 0) == writer && WIFSIGNALED(status))
+		helper_say("error - the process that writes it was killed by signal %d", WTERMSIG(status));
+	(void)fflush(stdout);
 	if (keeper > 0)
 		(void)waitpid(keeper, NULL, 0);
 	return rc < 0 || s.rc < 0 || status != 0;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
@@ -183,6 +184,7 @@ void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone)
 {
 	struct pollfd p = { .fd = f->out, .events = POLLIN };
 	bool has_ended;
+	int status = 0;
 
 	if (f->in < 0)
 		return;
@@ -190,8 +192,10 @@ void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone)
 	while (!(has_ended = hear_program(f)) && clock_mono_ns() < deadline_ns)
 		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
 	/* its pid is not reused: a process of its group still has the output open, or nobody has reaped the program */
-	if (!has_ended || helper_wait(f->pid, deadline_ns, NULL) == -EAGAIN)
+	if (!has_ended || helper_wait(f->pid, deadline_ns, &status) == -EAGAIN)
 		kill_program(f);
+	else if (WIFSIGNALED(status))
+		is_gone = true;
 	if (is_gone || !has_ended || f->nwords)
 		tell_end(f);
 	(void)close(TAKE_FD(f->in));
