@@ -132,6 +132,9 @@ int store_step(struct store *s, sqlite3_stmt *stmt, struct errmsg *err)
 {
 	int result = sqlite3_step(stmt);
 
+	/* an answer: the disk is not stuck, however long the transaction already is */
+	if (s->busy_since_ns)
+		s->busy_since_ns = clock_mono_ns();
 	if (result == SQLITE_ROW)
 		return 1;
 	return result == SQLITE_DONE ? 0 : store_fail(s, result, err);

@@ -225,8 +225,8 @@ int store_meta_set(struct store *s, const char *name, const void *data, size_t l
 int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err);
 
 /*
- * Whether a transaction of another thread has waited for the disk for more than 30 s; logs that
- * once. Never waits. Needs no store_begin().
+ * Whether a call in a transaction of another thread has waited for the disk for more than 30 s; logs
+ * that once. Never waits. Needs no store_begin().
  */
 bool store_is_stuck(struct store *s);
 

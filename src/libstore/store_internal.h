@@ -38,7 +38,7 @@ struct store {
 	struct logger_trouble full;    /* whether max_bytes is reached */
 
 	_Atomic uint64_t used_bytes;
-	_Atomic uint64_t busy_since_ns; /* start of the transaction; 0: none */
+	_Atomic uint64_t busy_since_ns; /* start of the transaction, or its last answer; 0: no transaction */
 	atomic_bool is_stuck_told;
 
 	pthread_mutex_t wait_lock; /* guards the members below */
