@@ -31,8 +31,6 @@
 
 /* Key in the table `meta` of the export's store. The value is struct export_done. */
 #define META_DONE "exported"
-/* Longest slice of time. A slice is in memory and one transaction, and a site may have 100,000 jobs a day. */
-#define EXPORT_SLICE_S 86400
 #define NAP_NS (NSEC_PER_SEC / 10) /* between two looks at the queues of the sinks */
 #define STOP_NS (10 * NSEC_PER_SEC) /* longest wait for the sinks at the end */
 
@@ -156,12 +154,18 @@ static int wait_delivered(struct export *e)
 	return rc < 0 ? rc : waiting ? -ECANCELED : 0;
 }
 
-/* Ends the slice up to time AT: commits it, waits for the sinks, and frees the records. */
+/*
+ * Ends the slice up to time AT: commits it, waits for the sinks, and frees the records. A slice
+ * without jobs costs no transaction, unless it is the last.
+ */
 static int export_reached(void *arg, uint64_t at)
 {
 	struct export *e = arg;
-	int rc = begin_slice(e);
+	int rc;
 
+	if (!e->in_slice && at < e->until)
+		return is_stopped ? -ECANCELED : 0;
+	rc = begin_slice(e);
 	if (rc < 0)
 		return rc;
 	e->done.to = at;
@@ -318,7 +322,7 @@ static int export_walk(struct export *e)
 	const struct jobs_walk walk = { .site = &e->site,
 					.from = e->since,
 					.to = e->until,
-					.most_s = EXPORT_SLICE_S,
+					.saves_memory = true, /* a slice is one transaction too */
 					.with_qos = true,
 					.shows_progress = isatty(STDERR_FILENO),
 					.each = export_job,

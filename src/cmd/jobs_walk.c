@@ -17,6 +17,9 @@
  */
 #define SLICE_FIRST_S 3600
 #define SLICE_MOST_S (16 * 86400)
+/* The same where memory is saved, and in a time without jobs. A site may have 100,000 jobs a day. */
+#define SLICE_MOST_SAVING_S 86400
+#define SLICE_GAP_S (4 * 3600)
 #define SLICE_JOBS 4000
 #define SLICE_GROWTH 8
 
@@ -70,20 +73,25 @@ static void end_progress(const struct walk *k)
 		(void)fputs("\r\033[K", stderr);
 }
 
-/* Returns the length in seconds of the next slice, after a slice of SLICE seconds with N jobs. */
-static uint64_t next_slice(uint64_t slice, size_t n, uint64_t most)
+/*
+ * Returns the length in seconds of the next slice, after a slice of SLICE seconds with N jobs. Where
+ * memory is saved, a slice without jobs makes the next one little longer: a busy time may follow.
+ */
+static uint64_t next_slice(uint64_t slice, size_t n, bool saves_memory)
 {
+	uint64_t most = saves_memory ? SLICE_MOST_SAVING_S : SLICE_MOST_S;
 	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;
 
 	if (next > SLICE_GROWTH * slice)
 		next = SLICE_GROWTH * slice;
+	if (!n && saves_memory && next > SLICE_GAP_S)
+		next = slice > SLICE_GAP_S ? slice : SLICE_GAP_S;
 	return next > most ? most : next ? next : 1;
 }
 
 /* Reads the jobs that ended in the period, slice by slice. */
 static int walk_ended(struct walk *k, struct errmsg *err)
 {
-	uint64_t most = k->w->most_s ? k->w->most_s : SLICE_MOST_S;
 	uint64_t slice = SLICE_FIRST_S;
 	uint64_t at = k->w->from;
 	int rc = 0;
@@ -98,7 +106,7 @@ static int walk_ended(struct walk *k, struct errmsg *err)
 			rc = show_jobs(k, &jobs, err);
 		if (rc == 0)
 			rc = reached(k, next, err);
-		slice = next_slice(slice, jobs.n, most);
+		slice = next_slice(slice, jobs.n, k->w->saves_memory);
 		slurmdb_jobs_free(&jobs);
 		at = next;
 	}

@@ -13,7 +13,7 @@ struct jobs_walk {
 	struct slurmdb_filter filter;
 	const char *cluster;  /* a cluster or "all"; NULL: the site's */
 	uint64_t from, to;    /* Unix seconds: jobs that ended at FROM or later, and before TO */
-	uint64_t most_s;      /* the longest slice in seconds; 0: 16 days, for few questions where there are few jobs */
+	bool saves_memory;    /* slices are at most a day, 4 hours in a time without jobs; else 16 days, for few questions */
 	bool with_open;	      /* also read the jobs that had not ended at TO */
 	bool with_qos;
 	bool shows_progress;  /* print a progress bar on stderr */
