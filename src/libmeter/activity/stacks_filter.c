@@ -2,6 +2,7 @@
 #include "src/libmeter/activity/stacks_filter.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "src/libmeter/activity/bpfinsn.h"
 #include "src/libmeter/activity/bpfsys.h"
@@ -30,32 +31,44 @@ static int open_cgroup(int cgroup_fd, struct stacks_filter *f)
 	return bpfsys_create_cgroup_map(cgroup_fd, &f->cgroup);
 }
 
+#define PROGRAM_MAX 64
+
 /*
- * The program: return bpf_current_task_under_cgroup(map, 0) == 1; the kernel drops a sample for
- * which it returns 0.
+ * Loads a program that begins with "if (bpf_current_task_under_cgroup(map, 0) != 1) return 0;", so that the kernel drops
+ * samples of other tasks. REST[N] follows, with 1 in BPF_REG_0.
  */
-int stacks_filter_open(int cgroup_fd, struct stacks_filter *f, struct errmsg *err)
+static int load_filter(struct stacks_filter *f, const struct bpf_insn *rest, size_t n)
 {
-	int rc = open_cgroup(cgroup_fd, f);
-	const struct bpf_insn program[] = {
+	const struct bpf_insn begin[] = {
 		LD_MAP(BPF_REG_1, f->cgroup),
 		SET(BPF_REG_2, 0),
 		CALL(BPF_FUNC_current_task_under_cgroup),
-		JUMP(BPF_JEQ, BPF_REG_0, 1, 1),
+		JUMP(BPF_JEQ, BPF_REG_0, 1, 2),
 		SET(BPF_REG_0, 0),
 		EXIT,
 	};
+	struct bpf_insn program[PROGRAM_MAX];
+
+	if (n > PROGRAM_MAX - ARRAY_SIZE(begin))
+		return -E2BIG;
+	memcpy(program, begin, sizeof(begin));
+	memcpy(program + ARRAY_SIZE(begin), rest, n * sizeof(*rest));
+	return bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_profile", program, (uint32_t)(ARRAY_SIZE(begin) + n), &f->program);
+}
+
+int stacks_filter_open(int cgroup_fd, struct stacks_filter *f, struct errmsg *err)
+{
+	static const struct bpf_insn keep[] = { EXIT };
+	int rc = open_cgroup(cgroup_fd, f);
 
 	if (rc == 0)
-		rc = bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_profile", program, ARRAY_SIZE(program), &f->program);
+		rc = load_filter(f, keep, ARRAY_SIZE(keep));
 	return rc < 0 ? errmsg_errno(err, rc, "cannot load a BPF program for samples") : 0;
 }
 
 /*
- * Loads this program; the kernel drops a sample for which it returns 0:
+ * Loads a program that goes on so:
  *
- * if (bpf_current_task_under_cgroup(map, 0) != 1)
- *	return 0;
  * if ((uid_t)bpf_get_current_uid_gid() == uid && (current->mm->flags & DUMPABLE_MASK) == DUMPABLE_USER)
  *	return 1;
  * key = bpf_ktime_get_ns() >> UNIT_SHIFT << CPU_BITS | (bpf_get_smp_processor_id() & CPU_MASK);
@@ -63,14 +76,7 @@ int stacks_filter_open(int cgroup_fd, struct stacks_filter *f, struct errmsg *er
  */
 static int load_noting(struct stacks_filter *f, uid_t uid, uint32_t mm, uint32_t flags)
 {
-	const struct bpf_insn program[] = {
-		LD_MAP(BPF_REG_1, f->cgroup),
-		SET(BPF_REG_2, 0),
-		CALL(BPF_FUNC_current_task_under_cgroup),
-		JUMP(BPF_JEQ, BPF_REG_0, 1, 2),
-		SET(BPF_REG_0, 0),
-		EXIT,
-
+	const struct bpf_insn note[] = {
 		CALL(BPF_FUNC_get_current_uid_gid),
 		JUMP32_NE(BPF_REG_0, uid, 20), /* to the note */
 
@@ -117,7 +123,7 @@ static int load_noting(struct stacks_filter *f, uid_t uid, uint32_t mm, uint32_t
 		EXIT,
 	};
 
-	return bpfsys_load(BPF_PROG_TYPE_PERF_EVENT, "ceems_profile", program, ARRAY_SIZE(program), &f->program);
+	return load_filter(f, note, ARRAY_SIZE(note));
 }
 
 int stacks_filter_open_noting(int cgroup_fd, uid_t uid, uint32_t samples_max, struct stacks_filter *f, struct errmsg *err)
