@@ -12,6 +12,7 @@
 #include "src/helpers/pyroscope.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
+#include "src/libutil/nocore.h"
 #include "src/libutil/parse.h"
 
 #define ROUND_NS (30 * NSEC_PER_SEC)
@@ -123,6 +124,7 @@ int main(int argc, char **argv)
 		(void)fputs("usage: ceems-push URL HEADERS CAFILE QUEUE BYTES\n", stderr);
 		return 2;
 	}
+	nocore_set(); /* it will know the token of ProfilePushHeaders */
 	helper_serve(/* is_nice= */ true);
 	conf = (struct pyroscope_conf){ .url = argv[1], .headers = argv[2], .ca_file = argv[3] };
 	rc = pyroscope_open(&conf, &p.server, &err);

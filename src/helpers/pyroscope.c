@@ -116,6 +116,7 @@ enum pyroscope_verdict pyroscope_send(struct pyroscope *p, const struct push_par
 {
 	_cleanup_free_ char *url = make_url(p, part);
 	const struct https_options o = { .url = url,
+					 .name = p->conf.url,
 					 .ca_file = p->conf.ca_file,
 					 .proxy = "",
 					 .connect_ms = CONNECT_MS,

@@ -92,7 +92,7 @@ int https_post(CURL *e, const struct https_options *o, struct curl_slist *header
 	(void)curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
 	(void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, data);
 	code = curl_easy_perform(e);
-	rc = https_result(code, o->url, why, body, err);
+	rc = https_result(code, o->name ? o->name : o->url, why, body, err);
 	if (rc == 0)
 		(void)curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, ret_status);
 	return rc;

@@ -23,6 +23,7 @@ struct https_body {
 
 struct https_options {
 	const char *url;
+	const char *name; /* of the server in errors of https_post(); NULL: URL */
 	const char *ca_file; /* the only certificates to trust; empty: the system's */
 	const char *proxy;   /* empty: none */
 	long connect_ms, total_ms;
