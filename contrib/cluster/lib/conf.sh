@@ -52,6 +52,7 @@ conf_write_all() {
 	mkdir "$DIR/etc" "$DIR/etc/sys" "$DIR/run" "$DIR/run/pid" "$DIR/run/ceems" "$DIR/log" \
 		"$DIR/plugins" "$DIR/spool" "$DIR/spool2" "$DIR/records" "$DIR/textfile" "$DIR/slurmctld" \
 		"$DIR/slurmd" "$DIR/munge" "$DIR/mariadb" "$DIR/sinkdb" "$DIR/home"
+	[ -z "$DB_ON_DISK" ] || chown mysql: "$DIR/mariadb" "$DIR/sinkdb"
 	chown slurm: "$DIR/spool" "$DIR/spool2" "$DIR/records" "$DIR/slurmctld"
 	chmod 700 "$DIR/spool" "$DIR/spool2" "$DIR/run/ceems"
 	chown munge: "$DIR/munge"
@@ -165,8 +166,8 @@ conf_mariadbd() {
 		$3
 		skip-name-resolve
 		performance-schema = OFF
-		innodb-buffer-pool-size = 64M
-		innodb-log-file-size = 16M
+		innodb-buffer-pool-size = ${DB_ON_DISK:-64M}
+		innodb-log-file-size = $([ -n "$DB_ON_DISK" ] && echo 256M || echo 16M)
 		innodb-lock-wait-timeout = 900
 		# default is ON since MariaDB 11.6, which slurmdbd refuses; the sink works with either
 		$([ "$1" = sinkdb ] || echo loose-innodb-snapshot-isolation = OFF)

@@ -8,7 +8,7 @@
 daemon_name() {
 	case $1 in
 	slurmd)
-		if ! [[ ${2:-} =~ ^n[1-8]$ ]] || [ "${2#n}" -gt "$NODES" ]; then
+		if ! [[ ${2:-} =~ ^n[1-9][0-9]{0,2}$ ]] || [ "${2#n}" -gt "$NODES" ]; then
 			die "slurmd: the node must be n1 to n$NODES"
 		fi
 		echo "slurmd.$2"

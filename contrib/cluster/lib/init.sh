@@ -94,6 +94,8 @@ chown mysql: /run/mysqld
 # the build tree may be in root's home, from which the cluster's users cannot load a plugin
 mount --bind "$BUILDDIR" /run/ceems-build
 for d in mariadb sinkdb; do
+	# --db-on-disk: a folder of the server's own
+	[ "$(stat -c %U "$DIR/$d")" = root ] || continue
 	mount -t tmpfs -o mode=755 tmpfs "$DIR/$d"
 	chown mysql: "$DIR/$d"
 done

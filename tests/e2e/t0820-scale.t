@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Many nodes, many tasks, many steps, many ends at once:
+#   CEEMS_SCALE_NODES [4 8]     slurmd on this machine; on each size a job over all nodes
+#   CEEMS_SCALE_TASKS [50 200]  arrays on the last of these clusters, while one slurmd of eight is killed and started again
+#   CEEMS_SCALE_STEPS [20 80]   steps of one job
+#   CEEMS_SCALE_ENDS [200 800]  jobs that end at once, without processes, in a cluster with the plugins and in one without
+# Each job must have exactly one record, the ledgers of all nodes must have measured what was fed and add up to it, and the
+# jobs in sacct have it. Prints time, CPU time and memory of each kind of process, and how they grow.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins acct_gather spank jobcomp
+. "$e2e_top/tests/e2e/energy.sh"
+. "$e2e_top/tests/e2e/scale.sh"
+
+build=${E2E_BUILDDIR:-$(e2e_builddir)}
+make -s -C "$build/tests/bench" hold_jobs >/dev/null || skip_all "hold_jobs is not built"
+
+feed_nodes() {
+	/usr/bin/python3 "$scale_py" feed "$DIR" 3000001 500003
+}
+
+# over [STATE]: no job is left; feeds the nodes before it looks
+over() {
+	feed_nodes
+	[ -z "$(inside squeue -h -o %A | head -c 1)" ]
+}
+
+# Sets fed and nobodys, in uJ.
+all_conserved() {
+	local nodes
+
+	feed_nodes
+	wait_for 120 inside /usr/bin/python3 "$scale_py" ledgers "$DIR" "$ceems"
+	ok $? "$1: all nodes measured what was fed, and their accounts add up to it"
+	read -r nodes fed nobodys <<<"$out"
+	is "$nodes" "$size" "  on $size nodes"
+}
+
+records_of() {
+	jq -r "select(.$1 == $2 and .energy.final) | .key" "$RECORD_FILE" 2>/dev/null | sort
+}
+
+# told FIELD ID N: there are N records of it
+told() {
+	[ "$(records_of "$1" "$2" | wc -l)" -ge "$3" ]
+}
+
+# one_each FIELD ID N WHAT: each of N jobs has exactly one record
+one_each() {
+	wait_for $((300 + $3 / 4)) told "$1" "$2" "$3"
+	is "$(records_of "$1" "$2" | wc -l) $(records_of "$1" "$2" | uniq -d | wc -l)" "$3 0" \
+		"$4: each of $3 jobs has one record, no more"
+}
+
+# restart_nodes COUNT SIGNAL: ends slurmd of the last COUNT nodes, and starts them again
+restart_nodes() {
+	local n
+
+	for ((n = size - $1 + 1; n <= size; n++)); do
+		"$cluster" kill "$DIR" slurmd "n$n" "$2" || return
+	done
+	feed_nodes
+	for ((n = size - $1 + 1; n <= size; n++)); do
+		"$cluster" start-daemon "$DIR" slurmd "n$n" || return
+	done
+}
+
+# slurmctld fails a job that was lost while slurmd launched it when the node registers 20 s later (BatchStartTimeout).
+fail_nodes() {
+	restart_nodes "$1" -KILL && sleep 25 && restart_nodes "$1" -TERM
+}
+
+# --- nodes -----------------------------------------------------------------------------------------
+
+read -ra sizes <<<"${CEEMS_SCALE_NODES:-4 8}"
+for size in "${sizes[@]}"; do
+	[ "$size" = "${sizes[0]}" ] || "$cluster" stop "$DIR" >/dev/null
+	begun_ms=$(ms)
+	cluster_up --nodes "$size" --cpus 8 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' MaxJobCount=100000 \
+		MaxArraySize=100001 MinJobAge=60 MaxStepCount=100000 JobRequeue=0 SlurmctldDebug=info SlurmdDebug=info) \
+		--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001 FinalEnergyWait=10m)
+	figure "start of nodes: time" "$size" $(($(ms) - begun_ms)) ms
+	used_begin
+	sleep 20
+	used_end "20 s without jobs, by nodes" "$size"
+
+	used_begin
+	job=$(submit user1 -N "$size" --ntasks-per-node=1 -o "$DIR/home/user1/wide.out" --wrap "srun true; srun true; srun true")
+	wait_for $((120 + 2 * size)) over
+	ok $? "a job of three steps over $size nodes"
+	one_each jobid "$job" 1 "over all nodes"
+	used_end "job over all nodes, by nodes" "$size"
+	wait_energy "$job" extern
+	is "$(usage "$job" extern In ic/ceems_nodes)" "$size" "all nodes reported its energy"
+	is "$(jq -r "select(.jobid == $job) | .energy.total_j" "$RECORD_FILE")" "$(job_acct "$job" ConsumedEnergyRaw)" \
+		"its record has the energy of sacct"
+	all_conserved "$size nodes"
+done
+
+# --- arrays, with node failures --------------------------------------------------------------------
+
+for tasks in ${CEEMS_SCALE_TASKS:-50 200}; do
+	used_begin
+	job=$(submit user1 -n1 --array="1-$tasks" -o /dev/null --wrap true)
+	sleep 5
+	passes "slurmd of $(((size + 7) / 8)) nodes are killed and started again" fail_nodes $(((size + 7) / 8))
+	wait_for $((300 + tasks)) over
+	ok $? "an array of $tasks tasks on $size nodes"
+	one_each array_job_id "$job" "$tasks" array
+	used_end "array, by tasks" "$tasks"
+	all_conserved "array of $tasks"
+done
+
+# --- steps -----------------------------------------------------------------------------------------
+
+for steps in ${CEEMS_SCALE_STEPS:-20 80}; do
+	used_begin
+	job=$(submit user1 -n1 -o "$DIR/home/user1/steps.out" --wrap \
+		"for ((i = 0; i < $steps; i++)); do srun true || echo failed; done")
+	wait_for $((300 + 5 * steps)) over
+	ok $? "a job of $steps steps"
+	one_each jobid "$job" 1 "of $steps steps"
+	used_end "job of many steps, by steps" "$steps"
+	wait_energy "$job" extern
+	is "$(jq -r "select(.jobid == $job) | [.energy.total_j, (.steps | length)] | @tsv" "$RECORD_FILE")" \
+		"$(job_acct "$job" ConsumedEnergyRaw)	$((steps + 2))" "its record has the energy of sacct, and all steps"
+	is "$(cat "$DIR/home/user1/steps.out")" "" "no step failed"
+done
+
+# --- all of it -------------------------------------------------------------------------------------
+
+all_conserved "at the end"
+sum=$(inside sacct -n -P -X -a -o ConsumedEnergyRaw | awk '{ sum += $1 } END { print sum + 0 }')
+pairs=$(inside sacct -n -P -X -a -o NNodes | awk '{ sum += $1 } END { print sum + 0 }')
+off=$(((fed - nobodys) / 1000000 - sum))
+# every node rounds once for each job on it
+[ $off -ge -$((pairs / 2)) ] && [ $off -le $((pairs / 2 + 1)) ]
+ok $? "all jobs have $sum J in sacct; fed, less unallocated and system: $(((fed - nobodys) / 1000000)) J"
+is "$(jq -r .key "$RECORD_FILE" | sort | uniq -d | wc -l)" 0 "no job has two records"
+passes "slurmctld ends" "$cluster" kill "$DIR" slurmctld -TERM
+diag "$(grep -o 'time in slurmctld: .*' "$LOG_DIR/slurmctld.log" | tail -n 1)"
+"$cluster" stop "$DIR" >/dev/null
+
+# --- ends ------------------------------------------------------------------------------------------
+
+# without PrologFlags=Contain a job that has no step has no process
+for plugins in none jobcomp,spank,acct_gather; do
+	size=4 ends=0
+	with='with the plugins'
+	[ $plugins != none ] || with='without the plugins'
+	for n in ${CEEMS_SCALE_ENDS:-200 800}; do
+		[ "$n" -le "$ends" ] || ends=$n
+	done
+	cluster_up --nodes $size --cpus $((ends / size + 1)) --plugins $plugins --fake-rapl --slurm-conf <(printf '%s\n' \
+		SlurmctldDebug=info SlurmdDebug=info SelectTypeParameters=CR_Core MaxJobCount=100000 'PrologFlags=","') \
+		--ceems-conf <(echo Sinks=file)
+	for ends in ${CEEMS_SCALE_ENDS:-200 800}; do
+		passes "$ends jobs run $with" as user1 "$build/tests/bench/hold_jobs" "$ends"
+		sleep 5
+		used_begin
+		passes "all of them are cancelled" inside scancel -u user1
+		none_is_left() {
+			[ -z "$(inside squeue -h -o %A | head -c 1)" ]
+		}
+		wait_for $((300 + ends / 10)) none_is_left
+		ok $? "$ends jobs end $with"
+		used_end "ends $with" "$ends"
+		[ $plugins = none ] || wait_for 300 told user_id 7101 "$ends"
+		[ $plugins = none ] || is "$(records_of user_id 7101 | wc -l) $(records_of user_id 7101 | uniq -d | wc -l)" \
+			"$ends 0" "each has one record"
+		: >"$RECORD_FILE"
+	done
+	passes "slurmctld ends" "$cluster" kill "$DIR" slurmctld -TERM
+	diag "$(grep -o 'time in slurmctld: .*' "$LOG_DIR/slurmctld.log" | tail -n 1)"
+	"$cluster" stop "$DIR" >/dev/null
+done
+
+grown
+grows "array, by tasks: CPU, all" 1.3
+grows "array, by tasks: CPU, slurmctld" 1.4
+grows "array, by tasks: CPU, ceems-recorder" 1.3
+grows "job of many steps, by steps: CPU, all" 1.4
+grows "job of many steps, by steps: CPU, ceems-recorder" 1.3
+grows "20 s without jobs, by nodes: CPU, slurmd" 1.4
+done_testing
