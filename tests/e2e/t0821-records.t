@@ -7,7 +7,7 @@
 # they grow with the number of jobs.
 # shellcheck disable=SC1091,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
-needs_plugins jobcomp
+needs_plugins acct_gather jobcomp
 . "$e2e_top/tests/e2e/scale.sh"
 
 build=${E2E_BUILDDIR:-$(e2e_builddir)}
@@ -67,7 +67,7 @@ print(*[r[sys.argv[2]] for r in csv.DictReader(open(sys.argv[1])) if r["section"
 measure() {
 	jobs=$1
 	diag "--- $jobs jobs"
-	cluster_up --plugins jobcomp --sink-db --db-on-disk 512M --ceems-conf <(echo Sinks=mariadb)
+	cluster_up --plugins acct_gather,jobcomp --sink-db --db-on-disk 512M --ceems-conf <(echo Sinks=mariadb)
 	passes "the recorder ends" "$cluster" kill "$DIR" recorder
 	. "$e2e_top/tests/e2e/history.sh"
 	history_states=4,4,4,4,4,4,4,4,4,4,4,4 # half of these were cancelled before they began
