@@ -4,7 +4,11 @@
 cluster while in each of ROUNDS rounds one or two things go wrong, chosen by SEED, several at a time. Then
 everything is mended, what still runs is cancelled, and the store is left to drain. What happened
 goes to stdout, as TAP comments, and to OUT for chaos_compare.py. COMMIT_DELAY is slurmdbd's CommitDelay. If
-it is not 0, slurmdbd and its MariaDB are not killed, as rows that are not committed would be lost."""
+it is not 0, slurmdbd and its MariaDB are not killed, as rows that are not committed would be lost.
+
+If ROUNDS is a time such as 3600s, this is a soak (t0821): fewer jobs a minute, with our options among them, and
+two jobs that last; faults come in phases with long calm ones between, so that processes live long enough to show
+growth. The seed alone decides the sequence of jobs and of faults."""
 import json
 import os
 import random
@@ -14,7 +18,9 @@ import threading
 import time
 
 CLUSTER, DIR = sys.argv[1:3]
-ROUNDS, SEED, COMMIT_DELAY, OUT = int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6]
+SOAK = int(sys.argv[3][:-1]) if sys.argv[3].endswith("s") else 0
+ROUNDS, SEED, COMMIT_DELAY, OUT = 0 if SOAK else int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6]
+CYCLE = min(900, SOAK / 3)  # seconds; faults happen in the first 40 % of each
 MOST_AT_ONCE = 4
 NODES = ("n1", "n2")
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -24,6 +30,8 @@ names = {}     # job id -> [name, wall clock] as submitted: an id may be given t
 counts = {}    # what was submitted, what went wrong
 kills = []     # wall clock of each kill -9 of slurmctld
 starts = []    # wall clock of each start of slurmctld
+lasting = {}   # node -> id of the job that lasts as long as the soak
+stepds = []    # ids of the jobs of which a slurmstepd was killed
 over = threading.Event()
 
 
@@ -93,11 +101,16 @@ def submit(user, kind, *args, name=None):
     return last
 
 
+KINDS = ["true", "steps", "sleep", "fail", "array", "cancel pending array", "cancel pending",
+         "cancel running", "time-out", "requeue", "hostile name", "srun", "het", "two nodes"]
+WEIGHTS = [5, 5, 4, 2, 2, 1, 1, 3, 0.4, 2, 4, 2, 1, 2]
+if SOAK:
+    KINDS += ["perf", "trace", "profile", "shared node"]
+    WEIGHTS += [3, 2, 2, 3]
+
+
 def one_job(user, rng):
-    kind = rng.choices(
-        ["true", "steps", "sleep", "fail", "array", "cancel pending array", "cancel pending",
-         "cancel running", "time-out", "requeue", "hostile name", "srun", "het", "two nodes"],
-        [5, 5, 4, 2, 2, 1, 1, 3, 0.4, 2, 4, 2, 1, 2])[0]
+    kind = rng.choices(KINDS, WEIGHTS)[0]
     job = None
     if kind == "true":
         submit(user, kind, "--wrap", "true")
@@ -133,6 +146,18 @@ def one_job(user, rng):
         submit(user, kind, ":", "-n1", "--wrap", "srun true")
     elif kind == "two nodes":
         submit(user, kind, "-N2", "-n2", "--wrap", f"srun sleep {rng.uniform(0, 3):.1f}")
+    elif kind == "perf":
+        submit(user, kind, "--ceems-report", "--wrap",
+               f"srun --ceems-perf=hw,sw,io,net,sched dd if=/dev/zero of=/dev/null bs=64k count={rng.randint(1, 9) * 10000}")
+    elif kind == "trace":
+        submit(user, kind, "--wrap", f"srun --ceems-trace=200ms sleep {rng.uniform(0, 4):.1f}; rm -f ceems-trace-*")
+    elif kind == "profile":
+        submit(user, kind, "--wrap", "srun --ceems-profile dd if=/dev/zero of=/dev/null bs=64k "
+               f"count={rng.randint(1, 9) * 10000}; rm -f ceems-profile-*")
+    elif kind == "shared node":
+        node = rng.choice(NODES)
+        for _ in range(2):
+            submit(user, kind, "-w", node, "--wrap", f"srun sleep {rng.uniform(1, 6):.1f}")
     if job:
         later(rng.uniform(0, 4), *args, job, user=user)
 
@@ -141,7 +166,21 @@ def feed(user, number):
     rng = random.Random(f"{SEED}/{user}/{number}")
     while not over.is_set():
         one_job(user, rng)
-        over.wait(rng.uniform(0.1, 1.2))
+        over.wait(rng.uniform(5, 15) if SOAK else rng.uniform(0.1, 1.2))
+
+
+def keep_lasting():
+    """On each node a job that lasts, with all our options, so that its slurmstepds live long enough to show growth."""
+    while not over.is_set():
+        for node in NODES:
+            rc, out = inside("squeue", "-h", "-t", "PD,R,CF", "-n", f"lasting-{node}", "-o", "%A")
+            if rc == 0 and not out:
+                lasting[node] = submit("user1", "lasting", "-w", node, "-J", f"lasting-{node}", "--wrap",
+                                       "srun --ceems-trace=1s --ceems-perf=hw,sw,io,net,sched --ceems-profile=19 sh -c "
+                                       "'while sleep 0.5; do cat /proc/self/maps >/dev/null; done'")
+            elif rc == 0:
+                lasting[node] = out.split()[0]
+        over.wait(20)
 
 
 def keep_nodes():
@@ -245,6 +284,38 @@ def kafka_takes(*max_bytes):
                                   *max_bytes))
 
 
+def signal_one(pattern, signal, at):
+    """Sends SIGNAL to one of the processes in the cluster whose command line matches; AT, 0 to 1, chooses it. Not to a
+    slurmstepd of a job that lasts."""
+    rc, out = inside("pgrep", "-af", pattern)
+    found = [line.split(" ", 1) for line in out.splitlines()]
+    found = [(pid, args) for pid, args in found if not any(f"[{job}." in args for job in lasting.values())]
+    if rc != 0 or not found:
+        return None
+    pid, args = found[int(at * len(found))]
+    if signal == "KILL" and "slurmstepd: [" in args:
+        with lock:
+            stepds.append(args.split("[", 1)[1].split(".", 1)[0])
+    inside("kill", f"-{signal}", pid)
+    return pid
+
+
+def one_killed(pattern):
+    return lambda: signal_one(pattern, "KILL", at_rng.random()), lambda: None
+
+
+def one_stopped(pattern):
+    stopped_pids = []
+
+    def end():
+        for pid in stopped_pids:
+            if pid:
+                inside("kill", "-CONT", pid)
+        stopped_pids.clear()
+    return lambda: stopped_pids.append(signal_one(pattern, "STOP", at_rng.random())), end
+
+
+at_rng = random.Random(f"{SEED}/processes")
 FAULTS = [  # weight, what, of which at most one at a time, begin and end, for how long
     (3, "kafka killed", ("kafka",), killed("kafka"), (0, 5)),
     (2, "kafka hangs", ("kafka",), stopped("kafka"), (2, 8)),
@@ -281,6 +352,13 @@ FAULTS = [  # weight, what, of which at most one at a time, begin and end, for h
     (2, "their disk read-only", ("disk", "slurmctld", "recorder"),
      (read_only, writable), (2, 6)),
 ]
+if SOAK:
+    FAULTS += [
+        (4, "a slurmstepd killed", ("stepd",), one_killed(r"^slurmstepd: \["), (0, 0)),
+        (2, "a slurmstepd hangs", ("stepd",), one_stopped(r"^slurmstepd: \["), (2, 8)),
+        (2, "one of our helpers killed", ("helper",), one_killed("^[^ ]*helpers/ceems-"), (0, 0)),
+        (2, "one of our helpers hangs", ("helper",), one_stopped("^[^ ]*helpers/ceems-"), (2, 20)),
+    ]
 LOSES_COMMITS = ("slurmdbd killed", "slurmdbd's MariaDB killed")
 
 
@@ -297,6 +375,35 @@ def storm():
         with lock:
             busy.difference_update(parts)
 
+    def wait_until_free(parts):
+        while True:
+            with lock:
+                if not busy.intersection(parts) and len(busy) < MOST_AT_ONCE:
+                    busy.update(parts)
+                    return
+            time.sleep(0.1)
+
+    def begins(fault, seconds):
+        t = threading.Thread(target=happen, args=(*fault[1:4], seconds))
+        t.start()
+        threads.append(t)
+
+    number = 0
+    while SOAK and time.monotonic() - begin < SOAK:
+        number += 1
+        fault = rng.choices(faults, [f[0] for f in faults])[0]
+        seconds = rng.uniform(*fault[4])
+        time.sleep(rng.uniform(2, 18))
+        since = (time.monotonic() - begin) % CYCLE
+        if since > 0.4 * CYCLE:
+            say("calm")
+            time.sleep(CYCLE - since)
+            if time.monotonic() - begin >= SOAK:
+                break
+        wait_until_free(fault[2])
+        say(f"fault {number}: {fault[1]}" + (f" for {seconds:.1f} s" if seconds else ""))
+        begins(fault, seconds)
+
     for number in range(1, ROUNDS + 1):
         chosen = []
         for _ in range(rng.choice((1, 1, 2))):
@@ -312,9 +419,7 @@ def storm():
                 busy.update(fault[2])
             seconds = rng.uniform(*fault[4])
             chosen.append(f"{fault[1]} for {seconds:.1f} s" if seconds else fault[1])
-            t = threading.Thread(target=happen, args=(*fault[1:4], seconds))
-            t.start()
-            threads.append(t)
+            begins(fault, seconds)
         say(f"round {number}: {', '.join(chosen)}")
         time.sleep(rng.uniform(0.5, 4))
     for t in threads:
@@ -345,10 +450,12 @@ def nothing_runs():
 
 
 def main():
-    say(f"seed {SEED}, {ROUNDS} rounds, CommitDelay={COMMIT_DELAY}")
+    say(f"seed {SEED}, {f'{SOAK} s' if SOAK else f'{ROUNDS} rounds'}, CommitDelay={COMMIT_DELAY}")
     threads = [threading.Thread(target=feed, args=(u, n))
                for u in ("user1", "user2", "user3") for n in (1, 2)]
     threads.append(threading.Thread(target=keep_nodes))
+    if SOAK:
+        threads.append(threading.Thread(target=keep_lasting))
     for t in threads:
         t.start()
     storm()
@@ -357,7 +464,7 @@ def main():
         t.join()
     good = until(600, "no job is left", nothing_runs)
     with open(OUT, "w", encoding="ascii") as f:
-        json.dump({"names": names, "counts": counts, "kills": kills, "starts": starts}, f)
+        json.dump({"names": names, "counts": counts, "kills": kills, "starts": starts, "stepds": stepds}, f)
     for kind, of in counts.items():
         say(f"{kind}: {sum(of.values())}: " + ", ".join(f"{n} {w}" for w, n in sorted(of.items())))
     return 0 if good else 1

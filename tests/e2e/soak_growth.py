@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""soak_growth.py FILE [SETTLE]: says of samples made by soak_sample.py what grows.
+
+The first third of the time is left out, as are the first SETTLE [120] seconds of each process, while caches fill. Of each
+kind of process and each thing that is counted, the growth is the median of the slopes between all pairs of samples of one
+process that are at least SETTLE seconds apart (Theil and Sen), over all processes of the kind together: a process that
+is started again changes nothing. It is growth if the median exceeds the bound, over all the time and in each half of it,
+and rising pairs outnumber falling ones by 40 % of all pairs (Kendall's tau). One step upwards is no growth, and noise does
+not rise for long. Prints a line per kind; exits with 1 if something grows."""
+import json
+import statistics
+import sys
+
+# what, least bound per hour, and its share of the level
+METRICS = (("kB", 2048, 0.10), ("fds", 4, 0), ("threads", 4, 0), ("mappings", 30, 0))
+COUNT_BOUND = (12, 0.10)
+MOST_PER_LIFE = 150  # samples of one process that are paired
+LEAST_PAIRS = 30
+LEAST_TAU = 0.4
+
+
+def lives_of(samples):
+    """{(kind, what): {process: [(time, value)]}}; the counts are one "process" for the whole time."""
+    lives = {}
+    for sample in samples:
+        for kind, process, *values in sample["processes"]:
+            for (what, *_), value in zip(METRICS, values):
+                lives.setdefault((kind, what), {}).setdefault(process, []).append((sample["t"], value))
+    kinds = {kind for sample in samples for kind in sample["counts"]}
+    for kind in kinds:
+        lives["cluster", kind] = {"": [(s["t"], s["counts"].get(kind, 0)) for s in samples]}
+    return lives
+
+
+def bound_of(what, level):
+    least, share = next((m[1:] for m in METRICS if m[0] == what), COUNT_BOUND)
+    return max(least, share * level)
+
+
+def fit(lives, first, begin, end, settle):
+    """Slopes per hour of all pairs between BEGIN and END, and all values that were used."""
+    slopes, values = [], []
+    for points in lives.values():
+        # a process of the first sample has been there for longer
+        since = begin if points[0][0] == first else max(begin, points[0][0] + settle)
+        points = [p for p in points if since <= p[0] <= end]
+        points = points[::max(1, len(points) // MOST_PER_LIFE)]
+        values += [v for _, v in points]
+        slopes += [(v2 - v1) * 3600 / (t2 - t1) for i, (t1, v1) in enumerate(points) for t2, v2 in points[i + 1:]
+                   if t2 - t1 >= settle]
+    return slopes, values
+
+
+def main():
+    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 120
+    with open(sys.argv[1], encoding="ascii") as f:
+        samples = [json.loads(line) for line in f if line.endswith("\n")]
+    first, last = samples[0]["t"], samples[-1]["t"]
+    begin = first + (last - first) / 3
+    middle = (begin + last) / 2
+    grown = 0
+    for (kind, what), lives in sorted(lives_of(samples).items()):
+        slopes, values = fit(lives, first, begin, last, settle)
+        if len(slopes) < LEAST_PAIRS:
+            continue
+        slope, level = statistics.median(slopes), statistics.median(values)
+        tau = sum((s > 0) - (s < 0) for s in slopes) / len(slopes)
+        bound = bound_of(what, level)
+        halves = fit(lives, first, begin, middle, settle)[0], fit(lives, first, middle, last, settle)[0]
+        grows = slope > bound and tau >= LEAST_TAU and all(
+            statistics.median(half) > bound for half in halves if len(half) >= LEAST_PAIRS)
+        grown += grows
+        print(f"{'GROWS' if grows else 'level'}  {kind:22} {what:26} {level:9.0f} {slope:+10.1f}/h  bound {bound:7.0f}/h  "
+              f"tau {tau:+.2f}  {len(lives)} processes, {len(slopes)} pairs")
+    print(f"{(last - first) / 60:.0f} minutes, {len(samples)} samples, {grown} kinds grow")
+    return 1 if grown else 0
+
+
+sys.exit(main())

@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""soak_sample.py DIR SECONDS OUT: runs in a private cluster, in DIR, until there is a file OUT.stop. Each SECONDS it
+writes a line of JSON to OUT: of each process of Slurm's and ours its memory, fds, threads and mappings; and of the
+cluster the number of its processes, cgroups, BPF objects and files. With SECONDS 0 it writes one line."""
+import collections
+import json
+import os
+import re
+import sys
+import time
+
+DIR, SECONDS, OUT = sys.argv[1], float(sys.argv[2]), sys.argv[3]
+FOLDERS = {
+    "files of StoreDir": (f"{DIR}/spool/store",), "files of InboxDir": (f"{DIR}/spool/inbox",),
+    "files of LedgerDir": (f"{DIR}/run/ceems",), "files of TextfileDir": (f"{DIR}/textfile",),
+    "files of StateSaveLocation": (f"{DIR}/slurmctld",), "files of SlurmdSpoolDir": (f"{DIR}/slurmd",),
+    "pinned BPF objects": ("/sys/fs/bpf",),
+}
+BPF_ID = re.compile(r"^(prog|map|link)_id:\t(\d+)$", re.MULTILINE)
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def process(pid, objects):
+    """[kind, pid and start, kB of anonymous memory, fds, threads, mappings], or None for another process. The ids of its
+    BPF objects go to OBJECTS."""
+    comm = read(f"/proc/{pid}/comm").rstrip("\n")
+    if not comm.startswith(("slurmctld", "slurmdbd", "slurmd", "slurmstepd", "ceems-")):
+        return None
+    argv = read(f"/proc/{pid}/cmdline").split("\0")
+    if comm == "slurmd" and "-N" in argv:
+        comm += f" {argv[argv.index('-N') + 1]}"
+    if argv[0].startswith("slurmstepd: ["):
+        comm += " " + argv[0].split(".", 1)[1].rstrip("]") if argv[0].count(".") else ""
+    status = dict(line.split(":\t", 1) for line in read(f"/proc/{pid}/status").splitlines() if ":\t" in line)
+    start = read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[19]
+    if "RssAnon" not in status:
+        return None  # a zombie
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            objects.update(BPF_ID.findall(read(f"/proc/{pid}/fdinfo/{fd}")))
+        except OSError:
+            pass
+    return [comm, f"{pid} {start}", int(status["RssAnon"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")),
+            int(status["Threads"]), read(f"/proc/{pid}/maps").count("\n")]
+
+
+def files_below(*folders):
+    return sum(len(files) for folder in folders for _, _, files in os.walk(folder))
+
+
+def sample():
+    processes, objects = [], set()
+    for pid in os.listdir("/proc"):
+        try:
+            if pid.isdigit() and (found := process(pid, objects)):
+                processes.append(found)
+        except (OSError, IndexError, ValueError):
+            pass  # it ended meanwhile
+    counts = {"cgroups": sum(len(dirs) for _, dirs, _ in os.walk("/sys/fs/cgroup"))}
+    for what in "prog", "map", "link":
+        counts[f"BPF {what}s"] = sum(1 for kind, _ in objects if kind == what)
+    for what, folders in FOLDERS.items():
+        counts[what] = files_below(*folders)
+    counts["kB of StoreDir"] = sum(os.stat(f.path).st_size for f in os.scandir(FOLDERS["files of StoreDir"][0])) // 1024
+    for kind, n in collections.Counter(p[0].split(" ")[0] for p in processes).items():
+        counts[f"processes {kind}"] = n
+    return {"t": time.monotonic(), "processes": processes, "counts": counts}
+
+
+def main():
+    with open(OUT, "a", encoding="ascii") as out:
+        while True:
+            try:
+                print(json.dumps(sample()), file=out, flush=True)
+            except FileNotFoundError:
+                pass  # a file went away between listing and stat
+            if not SECONDS or os.path.exists(f"{OUT}.stop"):
+                return
+            time.sleep(SECONDS)
+
+
+main()

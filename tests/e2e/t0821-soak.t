@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For CEEMS_SOAK_SECONDS [600; contrib/check --all: 3600] jobs of all kinds run, and things fail at random, in phases
+# with calm ones between. No process of Slurm's or ours may grow in memory, fds, threads or mappings, and no cgroup, BPF
+# object or file may be left. At the end all sinks and sacct must have the same jobs with the same values, and the ledgers
+# must add up. CEEMS_SOAK_SEED chooses jobs and faults. An even seed repeats with slurmdbd's CommitDelay=0.
+# shellcheck disable=SC1091,SC2016,SC2154
+. "$(dirname "$0")/lib.sh"
+needs_plugins jobcomp acct_gather spank
+. "$e2e_top/tests/e2e/chaos.sh"
+. "$e2e_top/tests/e2e/energy.sh"
+
+seconds=${CEEMS_SOAK_SECONDS:-600}
+seed=${CEEMS_SOAK_SEED:-$RANDOM$RANDOM}
+diag "CEEMS_SOAK_SECONDS=$seconds CEEMS_SOAK_SEED=$seed"
+commit_delay=$((seed % 2 * 5))
+samples=${CEEMS_SOAK_SAMPLES:-$e2e_work/samples} # CEEMS_SOAK_SAMPLES: a file to keep
+
+umask 022
+# the nodes' meter shows 400 W; a helper reads it
+meter='while read -r uptime _ </proc/uptime; do
+	echo "node energy_joules $((4 * ${uptime/./})) $EPOCHREALTIME" >"$1.new" && mv "$1.new" "$1"
+	sleep 1
+done'
+bash -c "${meter/sleep 1/break}" meter "$e2e_work/meter"
+cluster_up --nodes 2 --cpus 8 --kafka --sink-db --spool-disk 32M --plugins acct_gather,spank,jobcomp \
+	--slurm-conf <(printf '%s\n' MessageTimeout=20 SlurmctldDebug=info SlurmdDebug=info) \
+	--slurmdbd-conf <(echo CommitDelay=$commit_delay) --recorder-dbd-port "$dbd_proxy_port" \
+	--ceems-conf <(printf '%s\n' Sinks=file,kafka,mariadb StoreMaxSize=24M FinalEnergyWait=10s CorrectionWait=3m \
+		"ExternalSource=$e2e_work/meter")
+start_dbd_proxy
+inside bash -c "$meter" meter "$e2e_work/meter" &
+bpf_is_loaded || diag "no BPF here"
+
+sampler=$e2e_top/tests/e2e/soak_sample.py
+counts() {
+	rm -f "$e2e_work/once"
+	inside /usr/bin/python3 "$sampler" "$DIR" 0 "$e2e_work/once" && jq -r ".counts.\"$1\" // 0" "$e2e_work/once"
+}
+
+# --- before: what is there after each kind of step was there once ------------------------------------
+
+id=$(submit user1 -N2 -n2 -o /dev/null --wrap 'srun --ceems-perf=hw,sw,io,net,sched --ceems-trace --ceems-profile sleep 2; rm -f ceems-*')
+wait_for 120 job_is "$id" COMPLETED || bail "a job runs"
+no_step_is_left() {
+	! inside pgrep -x slurmstepd && ! inside pgrep 'ceems-[pt]r'
+}
+wait_for 60 no_step_is_left || bail "and leaves no process"
+things=(cgroups "BPF progs" "BPF maps" "BPF links" "pinned BPF objects" "files of LedgerDir" "files of TextfileDir"
+	"files of StoreDir")
+declare -A before
+for thing in "${things[@]}"; do
+	before[$thing]=$(counts "$thing")
+done
+
+# --- the soak ---------------------------------------------------------------------------------------
+
+rm -f "$samples" "$samples.stop"
+inside /usr/bin/python3 "$sampler" "$DIR" 10 "$samples" >"$e2e_work/sampler" 2>&1 &
+sampling=$!
+/usr/bin/python3 "$e2e_top/tests/e2e/chaos_storm.py" "$cluster" "$DIR" "${seconds}s" "$seed" $commit_delay \
+	"$e2e_work/storm.json"
+ok $? "$seconds s are over and no job is left"
+touch "$samples.stop"
+wait $sampling
+diag <"$e2e_work/sampler"
+growth=$(/usr/bin/python3 "$e2e_top/tests/e2e/soak_growth.py" "$samples")
+ok $? "nothing grows"
+diag "$growth"
+
+# --- after ------------------------------------------------------------------------------------------
+
+wait_for 120 no_step_is_left
+ok $? "no process of a step is left"
+killed=$(jq -r '.stepds | unique | map("job_\(.)") | join("|")' "$e2e_work/storm.json")
+# leftovers: prints how many cgroups are left, without those of jobs whose slurmstepd was killed, which are Slurm's
+leftovers() {
+	inside find /sys/fs/cgroup -type d -name 'job_*' | grep -vE "/(${killed:-none})(/|\$)"
+}
+nothing_of() {
+	[ "$(counts "$1")" -le "${before[$1]}" ] || { echo "$(counts "$1") $1, before ${before[$1]}"; return 1; }
+}
+fails "no cgroup of a job is left, other than of jobs whose slurmstepd was killed" leftovers
+for thing in "${things[@]:1}"; do
+	wait_for 30 nothing_of "$thing"
+	ok $? "not more $thing than before: $(counts "$thing"), ${before[$thing]}"
+done
+for node in n1 n2; do
+	is "$(ledger '"\(.conservation_error_uj)"')" 0 "$node: the ledger adds up"
+	is "$(ledger '.steps | length')" 0 "  and has no step any more"
+done
+all_is_told
+replay_refused
+nothing_is_refused
+compare "$e2e_work/storm.json"
+is "$(grep -E '^slurmctld: fatal|terminate called|Segmentation' "$LOG_DIR/slurmctld.out" |
+	grep -v 'for some reason we have no TRES')" '' \
+	"slurmctld died of nothing else"
+is "$(grep -hE 'terminate called|Segmentation|core dumped|double free|corrupt' "$LOG_DIR"/*.out "$LOG_DIR"/slurmd*.log)" '' \
+	"no other process died of a defect"
+done_testing
