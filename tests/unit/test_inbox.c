@@ -279,7 +279,6 @@ static void test_damaged(void)
 	inbox_writer_close(w);
 }
 
-/* A limit on file size stands in for a full disk. */
 /* Gives the newest file the layout of another version. */
 static void spoil_layout(void)
 {
@@ -343,6 +342,7 @@ static void test_foreign(void)
 	inbox_writer_close(w);
 }
 
+/* A limit on file size stands in for a full disk. */
 static void test_full(void)
 {
 	struct rlimit limit = { 16 + 16 + sizeof(struct job_site) + 100, RLIM_INFINITY };
