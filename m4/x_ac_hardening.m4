@@ -15,7 +15,7 @@ AC_DEFUN([X_AC_HARDENING_FLAG], [
 # X_AC_HARDENING: what makes a defect in our code harder to use. Not with sanitizers, which do not work with all of it.
 # tests/arch/hardening.t looks at the result.
 AC_DEFUN([X_AC_HARDENING], [
-	AS_IF([test "x$enable_sanitizers" != xyes && test "x$enable_fuzzers" != xyes], [
+	AS_IF([test "x$enable_sanitizers" = xno && test "x$enable_fuzzers" != xyes], [
 		# A level that the user or the compiler chose stays. Without -O, glibc only warns.
 		AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
 #if defined _FORTIFY_SOURCE || !defined __OPTIMIZE__
