@@ -78,6 +78,11 @@ daemon_argv() {
 			argv+=("${slurm_env[@]:1}" unshare --mount sh -c '
 				mount --bind "$1" /etc/slurm && exec slurmd -D -N "$2" --conf-server 127.0.0.1:6817' sh
 				"$DIR/etc/node" "${1#slurmd.}")
+		elif [ -e "$DIR/etc/mounts.${1#slurmd.}" ]; then
+			argv+=("${slurm_env[@]}" unshare --mount sh -c '
+				while read -r from to; do
+					mount --bind "$from" "$to" || exit
+				done <"$1" && exec slurmd -D -N "$2"' sh "$DIR/etc/mounts.${1#slurmd.}" "${1#slurmd.}")
 		else
 			argv+=("${slurm_env[@]}" slurmd -D -N "${1#slurmd.}")
 		fi
