@@ -174,6 +174,8 @@ static int map_existing(struct ledger *l, int fd, int prot)
 	rc = map_file(l, fd, prot);
 	if (rc < 0)
 		return rc;
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
 	return check_header(&l->file->header, l->node);
 }
 
@@ -381,6 +383,15 @@ int ledger_open(const char *dir, const char *node, bool writable, struct ledger 
 	}
 	*ret = l;
 	return 0;
+}
+
+bool ledger_is_replaced(const struct ledger *l, const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	return make_path(path, sizeof(path), dir, l->node, NULL) == 0 && lstat(path, &st) == 0 &&
+	       (st.st_dev != l->dev || st.st_ino != l->ino);
 }
 
 void ledger_close(struct ledger *l)

@@ -89,6 +89,8 @@ struct ledger_maker {
 struct ledger {
 	struct ledger_file *file;
 	int fd; /* holds the sampler's lock; -1 in all other processes */
+	dev_t dev; /* the file of ledger_open() */
+	ino_t ino;
 	char node[256];
 	struct ledger_maker *maker; /* NULL unless this is the sampler */
 };

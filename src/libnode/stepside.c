@@ -388,6 +388,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
 	struct account energy = { 0 };
+	bool is_replaced;
 	uint64_t busy_ns;
 	int rc;
 
@@ -403,9 +404,11 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 	ledger_tell(st->ledger, st->slot, values);
 	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_TICK_NS, &energy);
 	st->is_served = rc == 0;
+	is_replaced = rc < 0 && ledger_is_replaced(st->ledger, st->settings->ledger_dir);
 	if (rc < 0)
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
-			    strerror(-rc), rc == -ENODATA ? "not known" : "that of its last tick");
+			    is_replaced ? "slurmd has begun a new ledger" : strerror(-rc),
+			    rc == -ENODATA ? "not known" : "that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
 	add_gpu(st, values); /* only now, because the tick that closed the step added to it */
 	if (is_extern(st)) {
@@ -417,6 +420,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 	}
 	if (rc != -ENODATA || account_total_uj(&energy)) /* ENERGY of an extern step is that of the job's other steps, too */
 		(void)ledger_values(st->ledger, &energy, values);
+	if (is_replaced)
+		energy.lost_ns++; /* what it used since is missing */
 	count_node(&energy, values);
 	steptrace_finish(TAKE_PTR(st->trace), values);
 	stepprofile_finish(TAKE_PTR(st->profile));

@@ -221,6 +221,31 @@ static void test_damage(void)
 	unlink(path);
 }
 
+static void test_replaced(void)
+{
+	const uint32_t version = LEDGER_VERSION + 1;
+	struct fake_sampler f;
+	struct errmsg err = { 0 };
+	struct ledger *l = NULL;
+	int fd;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "a sampler");
+	is_int(ledger_open(dir, "n1", true, &l, &err), 0, "and a step");
+	fake_stop(&f);
+	is_int(fake_start(&f, dir, "n1", &err), 0, "the next sampler");
+	ok(!ledger_is_replaced(l, dir), "goes on with the ledger");
+	fake_stop(&f);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	ok(pwrite(fd, &version, sizeof(version), offsetof(struct ledger_header, version)) == sizeof(version),
+	   "the ledger is of another version");
+	close(fd);
+	is_int(fake_start(&f, dir, "n1", &err), 0, "the next sampler");
+	ok(ledger_is_replaced(l, dir), "begins another one");
+	ledger_close(l);
+	fake_stop(&f);
+	unlink(path);
+}
+
 /* --- a slot's life ---------------------------------------------------------------------- */
 
 static void claim_at(struct ledger *l, const struct ledger_identity *id, uint64_t t,
@@ -631,6 +656,7 @@ int main(void)
 	test_no_file();
 	test_files();
 	test_damage();
+	test_replaced();
 	test_life();
 	test_told();
 	test_requeue();
