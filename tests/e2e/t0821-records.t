@@ -5,7 +5,7 @@
 # --set` CEEMS_SCALE_SET [basic]. Each job must have exactly one record, with slurmdbd's
 # energy; the report has the same sums from slurmdbd and from MariaDB. Prints time, CPU time, memory and bytes, and how
 # they grow with the number of jobs.
-# shellcheck disable=SC1091,SC2034,SC2154
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
 . "$e2e_top/tests/e2e/scale.sh"
@@ -42,7 +42,6 @@ max_kib() {
 timed() {
 	local what=$1 rc
 	shift
-	# shellcheck disable=SC2016 # Python's
 	inside /usr/bin/python3 -c 'import resource, subprocess, sys, time
 t = time.monotonic()
 rc = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], "w")).returncode
@@ -71,7 +70,7 @@ measure() {
 	passes "the recorder ends" "$cluster" kill "$DIR" recorder
 	. "$e2e_top/tests/e2e/history.sh"
 	history_states=4,4,4,4,4,4,4,4,4,4,4,4 # half of these were cancelled before they began
-	history_every=28*86400/$jobs
+	history_every="28*86400/$jobs"
 	history_usage=,$(dbd_sql "SELECT group_concat(concat(id, '=', 123456 + id)) FROM tres_table WHERE
 		find_in_set(concat(type, '/', name), '$tres')")
 	local at begin=$SECONDS
