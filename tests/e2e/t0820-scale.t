@@ -5,6 +5,7 @@
 #   CEEMS_SCALE_TASKS [50 200]  arrays on the last of these clusters, while one slurmd of eight is killed and started again
 #   CEEMS_SCALE_STEPS [20 80]   steps of one job
 #   CEEMS_SCALE_ENDS [200 800]  jobs that end at once, without processes, in a cluster with the plugins and in one without
+# An empty list leaves its part out; without nodes there are no tasks and steps.
 # Each job must have exactly one record, the ledgers of all nodes must have measured what was fed and add up to it, and the
 # jobs in sacct have it. Prints time, CPU time and memory of each kind of process, and how they grow.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2086,SC2154
@@ -13,6 +14,11 @@ needs_plugins acct_gather spank jobcomp
 . "$e2e_top/tests/e2e/energy.sh"
 . "$e2e_top/tests/e2e/scale.sh"
 
+read -ra node_sizes <<<"${CEEMS_SCALE_NODES-4 8}"
+read -ra task_sizes <<<"${CEEMS_SCALE_TASKS-50 200}"
+read -ra step_sizes <<<"${CEEMS_SCALE_STEPS-20 80}"
+read -ra end_sizes <<<"${CEEMS_SCALE_ENDS-200 800}"
+[ ${#node_sizes[@]} -gt 0 ] || task_sizes=() step_sizes=()
 build=${E2E_BUILDDIR:-$(e2e_builddir)}
 make -s -C "$build/tests/bench" hold_jobs >/dev/null || skip_all "hold_jobs is not built"
 
@@ -78,9 +84,8 @@ array_over() {
 
 # --- nodes -----------------------------------------------------------------------------------------
 
-read -ra sizes <<<"${CEEMS_SCALE_NODES:-4 8}"
-for size in "${sizes[@]}"; do
-	[ "$size" = "${sizes[0]}" ] || "$cluster" stop "$DIR" >/dev/null
+for size in "${node_sizes[@]}"; do
+	[ "$size" = "${node_sizes[0]}" ] || "$cluster" stop "$DIR" >/dev/null
 	begun_ms=$(ms)
 	cluster_up --nodes "$size" --cpus 8 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' MaxJobCount=100000 \
 		MaxArraySize=100001 MinJobAge=60 MaxStepCount=100000 JobRequeue=0 SlurmctldDebug=info SlurmdDebug=info) \
@@ -105,7 +110,7 @@ done
 
 # --- arrays, with node failures --------------------------------------------------------------------
 
-for tasks in ${CEEMS_SCALE_TASKS:-50 200}; do
+for tasks in "${task_sizes[@]}"; do
 	used_begin
 	job=$(submit user1 -n1 --array="1-$tasks" -o /dev/null --wrap true)
 	sleep 5
@@ -120,7 +125,7 @@ done
 
 # --- steps -----------------------------------------------------------------------------------------
 
-for steps in ${CEEMS_SCALE_STEPS:-20 80}; do
+for steps in "${step_sizes[@]}"; do
 	used_begin
 	job=$(submit user1 -n1 -o "$DIR/home/user1/steps.out" --wrap \
 		"for i in \$(seq $steps); do srun true || echo failed; done")
@@ -136,51 +141,61 @@ done
 
 # --- all of it -------------------------------------------------------------------------------------
 
-all_conserved "at the end"
-sum=$(inside sacct -n -P -X -a -o ConsumedEnergyRaw | awk '{ sum += $1 } END { print sum + 0 }')
-pairs=$(inside sacct -n -P -X -a -o NNodes | awk '{ sum += $1 } END { print sum + 0 }')
-off=$(((fed - nobodys) / 1000000 - sum))
-# every node rounds once for each job on it
-[ $off -ge -$((pairs / 2)) ] && [ $off -le $((pairs / 2 + 1)) ]
-ok $? "all jobs have $sum J in sacct; fed, less unallocated and system: $(((fed - nobodys) / 1000000)) J"
-is "$(jq -r .key "$RECORD_FILE" | sort | uniq -d | wc -l)" 0 "no job has two records"
-passes "slurmctld ends" "$cluster" kill "$DIR" slurmctld -TERM
-diag "$(grep -o 'time in slurmctld: .*' "$LOG_DIR/slurmctld.log" | tail -n 1)"
-"$cluster" stop "$DIR" >/dev/null
+finish_nodes() {
+	local sum pairs off
+
+	all_conserved "at the end"
+	sum=$(inside sacct -n -P -X -a -o ConsumedEnergyRaw | awk '{ sum += $1 } END { print sum + 0 }')
+	pairs=$(inside sacct -n -P -X -a -o NNodes | awk '{ sum += $1 } END { print sum + 0 }')
+	off=$(((fed - nobodys) / 1000000 - sum))
+	# every node rounds once for each job on it
+	[ $off -ge -$((pairs / 2)) ] && [ $off -le $((pairs / 2 + 1)) ]
+	ok $? "all jobs have $sum J in sacct; fed, less unallocated and system: $(((fed - nobodys) / 1000000)) J"
+	is "$(jq -r .key "$RECORD_FILE" | sort | uniq -d | wc -l)" 0 "no job has two records"
+	passes "slurmctld ends" "$cluster" kill "$DIR" slurmctld -TERM
+	diag "$(grep -o 'time in slurmctld: .*' "$LOG_DIR/slurmctld.log" | tail -n 1)"
+	"$cluster" stop "$DIR" >/dev/null
+}
+[ ${#node_sizes[@]} -eq 0 ] || finish_nodes
 
 # --- ends ------------------------------------------------------------------------------------------
 
-# without PrologFlags=Contain a job that has no step has no process
-for plugins in none jobcomp,spank,acct_gather; do
-	size=4 ends=0
-	with='with the plugins'
-	[ $plugins != none ] || with='without the plugins'
-	for n in ${CEEMS_SCALE_ENDS:-200 800}; do
-		[ "$n" -le "$ends" ] || ends=$n
+none_is_left() {
+	[ -z "$(inside squeue -h -o %A | head -c 1)" ]
+}
+
+# many_ends PLUGINS WITH: without PrologFlags=Contain a job that has no step has no process
+many_ends() {
+	local plugins=$1 with=$2 size=4 most=0 ends
+
+	for ends in "${end_sizes[@]}"; do
+		[ "$ends" -le "$most" ] || most=$ends
 	done
-	cluster_up --nodes $size --cpus $((ends / size + 1)) --plugins $plugins --fake-rapl --slurm-conf <(printf '%s\n' \
+	cluster_up --nodes $size --cpus $((most / size + 1)) --plugins "$plugins" --fake-rapl --slurm-conf <(printf '%s\n' \
 		SlurmctldDebug=info SlurmdDebug=info SelectTypeParameters=CR_Core MaxJobCount=100000 'PrologFlags=","') \
 		--ceems-conf <(echo Sinks=file)
-	for ends in ${CEEMS_SCALE_ENDS:-200 800}; do
+	for ends in "${end_sizes[@]}"; do
 		passes "$ends jobs run $with" as user1 "$build/tests/bench/hold_jobs" "$ends"
-		sleep 5
 		used_begin
 		passes "all of them are cancelled" inside scancel -u user1
-		none_is_left() {
-			[ -z "$(inside squeue -h -o %A | head -c 1)" ]
-		}
 		wait_for $((300 + ends / 10)) none_is_left
 		ok $? "$ends jobs end $with"
 		used_end "ends $with" "$ends"
-		[ $plugins = none ] || wait_for 300 told user_id 7101 "$ends"
-		[ $plugins = none ] || is "$(records_of user_id 7101 | wc -l) $(records_of user_id 7101 | uniq -d | wc -l)" \
-			"$ends 0" "each has one record"
-		: >"$RECORD_FILE"
+		if [ "$plugins" != none ]; then
+			wait_for $((300 + ends / 10)) told user_id 7101 "$ends"
+			is "$(records_of user_id 7101 | wc -l) $(records_of user_id 7101 | uniq -d | wc -l)" "$ends 0" \
+				"each has one record"
+			: >"$RECORD_FILE"
+		fi
 	done
 	passes "slurmctld ends" "$cluster" kill "$DIR" slurmctld -TERM
 	diag "$(grep -o 'time in slurmctld: .*' "$LOG_DIR/slurmctld.log" | tail -n 1)"
 	"$cluster" stop "$DIR" >/dev/null
-done
+}
+if [ ${#end_sizes[@]} -gt 0 ]; then
+	many_ends none 'without the plugins'
+	many_ends jobcomp,spank,acct_gather 'with the plugins'
+fi
 
 grown
 grows "array, by tasks: CPU, all" 1.3
