@@ -34,10 +34,21 @@ build c-static two_callers.c cc -static
 build c-dlopen two_callers.c cc -DBY_DLOPEN
 build cpp two_callers.cc c++
 build openmp two_regions.c cc -fopenmp
+build fortran two_subroutines.f90 gfortran -J "$e2e_work"
 cp "$e2e_work/c-pie" "$e2e_work/c-threads" && programs+=(c-threads)
 cp "$e2e_work/c-pie" "$e2e_work/c-short" && programs+=(c-short)
 cc "${flags[@]}" -DLIBRARY -shared -fPIC -o "$e2e_work/callers.so" "$here/two_callers.c" || bail "cannot compile a library"
 ln -s /usr/bin/python3 "$e2e_work/python" && programs+=(python)
+cp "$e2e_work/callers.so" "$e2e_work/deleted.so"
+cp "$e2e_work/c-dlopen" "$e2e_work/c-deleted" && programs+=(c-deleted)
+# a root that has nothing but the program
+mkdir "$e2e_work/root"
+if cp "$e2e_work/c-static" "$e2e_work/root/c-chroot" 2>/dev/null &&
+	as user1 unshare -r -R "$e2e_work/root" /c-chroot 0.01 75 >/dev/null 2>&1; then
+	programs+=(c-chroot)
+else
+	skip "c-chroot: a user cannot make a root of its own here"
+fi
 cp "$e2e_work/c-pie" "$e2e_work/c-root" && chmod 4755 "$e2e_work/c-root"
 
 cat >"$e2e_work/work.py" <<-EOT
@@ -59,6 +70,13 @@ cat >"$e2e_work/all" <<-EOT
 	one() {
 		case \$1 in
 		c-dlopen) $e2e_work/\$1 $seconds 75 0 $e2e_work/callers.so ;;
+		c-deleted)
+			$e2e_work/\$1 $seconds 75 0 $e2e_work/deleted.so &
+			sleep 3
+			rm $e2e_work/deleted.so
+			wait
+			;;
+		c-chroot) unshare -r -R $e2e_work/root /\$1 $seconds 75 ;;
 		c-threads) $e2e_work/\$1 $((seconds / 4 + 1)) 75 4 ;;
 		c-short) for ((i = 0; i < $seconds * 50; i++)); do $e2e_work/\$1 0.02 75; done ;;
 		openmp) OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2 $e2e_work/\$1 $((seconds / 2 + 1)) 75 ;;
@@ -104,7 +122,7 @@ diag <<<"$(of "$file" "comments")"
 for name in "${programs[@]}"; do
 	mine="[s for s in samples if s.labels['process'] == '${name:0:15}']"
 	count="sum(s.count for s in $mine)"
-	has="lambda name: sum(s.count for s in $mine if any(name in f.split('(')[0].split('.') for f in s.frames))"
+	has="lambda name: sum(s.count for s in $mine if any(name in f.split('(')[0].replace('::', '.').replace(' ', '.').split('.') for f in s.frames))"
 	share="(lambda has: has('heavy') / max(1, has('heavy') + has('light')))($has)"
 	whole="1 - sum(s.count for s in $mine if s.labels.get('stack')) / max(1, $count)"
 	part=$(tail -n 1 "$e2e_work/out/$name")
@@ -116,17 +134,25 @@ for name in "${programs[@]}"; do
 	is "$(of "$file" "$whole >= $least")" True "  and $(of "$file" "'%.2f %%' % (100 * ($whole))") of its stacks are whole"
 done
 
-for name in c-plain c-pie c-static c-threads c-short; do
+for name in c-plain c-pie c-static c-threads c-short c-deleted c-chroot; do
+	[[ " ${programs[*]} " == *" $name "* ]] || continue
 	frames="[(s.count, f) for s in samples if s.labels['process'] == '$name' for f in s.frames]"
 	is "$(of "$file" "sum(n for n, f in $frames if '+0x' not in f) >= 0.99 * sum(n for n, f in $frames)")" True \
 		"$name: 99 % of its frames have names"
+done
+
+for pair in "openmp:heavy [OpenMP]" "fortran:work::heavy"; do
+	name=${pair%%:*}
+	[[ " ${programs[*]} " == *" $name "* ]] || continue
+	is "$(of "$file" "any('${pair#*:}' in s.frames for s in samples if s.labels['process'] == '$name')")" True \
+		"$name: a function reads ${pair#*:}"
 done
 
 # --- perf --------------------------------------------------------------------------------------------
 
 if [ -n "$perf" ]; then
 	"$perf" script -i "$e2e_work/perf.data" -F comm,ip,sym 2>/dev/null |
-		awk '$1 == "c-pie" && NF >= 3 { n[plain($3)]++; all++ }
+		awk '$1 == "c-pie" && NF >= 3 && plain($3) != "" { n[plain($3)]++; all++ }
 			# perf shows one of several symbols of an address, and the names of parts that the compiler split off
 			function plain(name) {
 				sub(/[+.@].*/, "", name); sub(/^__GI_/, "", name); sub(/memmove/, "memcpy", name); return name
@@ -144,6 +170,28 @@ if [ -n "$perf" ]; then
 else
 	skip "perf is not installed"
 fi
+
+# --- two tasks of different code -----------------------------------------------------------------------
+
+cat >"$e2e_work/two" <<-EOT
+	#!/bin/sh
+	[ \$SLURM_PROCID = 0 ] && exec $e2e_work/c-pie $((seconds / 3)) 75
+	exec $e2e_work/cpp $((seconds / 3)) 30
+EOT
+chmod 755 "$e2e_work/two"
+job=$(submit user1 -n2 -o "$home/two.out" --wrap "srun -l -n2 --ceems-profile=99 $e2e_work/two")
+wait_for 300 has_ended "$job" || bail "the job of two tasks ends"
+file=$home/ceems-profile-$job.0-n1.pb.gz
+for task in "0 c-pie" "1 cpp"; do
+	read -r rank name <<<"$task"
+	part=$(sed -n "s/^$rank: //p" "$home/two.out")
+	mine="[s for s in samples if s.labels.get('task') == $rank]"
+	has="lambda name: sum(s.count for s in $mine if any(name in f.split('(')[0].split('.') for f in s.frames))"
+	share="(lambda has: has('heavy') / max(1, has('heavy') + has('light')))($has)"
+	is "$(of "$file" "{s.labels['process'] for s in $mine} - {'srun', 'slurmstepd', 'two', 'sh'}")" "{'$name'}" "task $rank is $name alone"
+	is "$(of "$file" "(lambda n: abs($share - $part) <= max(0.02, 4 * ($part * (1 - $part) / max(1, n)) ** 0.5))(sum(s.count for s in $mine))")" True \
+		"  heavy() has $(of "$file" "'%.4f' % ($share)"), of CPU time $part"
+done
 
 # --- a program with more rights than its user ---------------------------------------------------------
 
