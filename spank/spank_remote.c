@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "spank/spank_conf.h"
+#include "spank/spank_maps.h"
 #include "spank/spank_options.h"
 #include "src/libcore/forbid.h"
 #include "src/libledger/ledger.h"
@@ -180,7 +181,6 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	struct errmsg err = { 0 };
 	struct ledger_slot *slot;
 
-	(void)sp;
 	if (is_for_others(argc))
 		return;
 	logger_set_sink(spank_remote_sink);
@@ -201,10 +201,13 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	slot = own_slot();
 	find_forbidden(slot);
 	log_refusal(slot);
-	if (slot)
-		mark_slot(slot);
-	else
+	if (!slot) {
 		log_no_files();
+		return;
+	}
+	mark_slot(slot);
+	if (slot->profile.stacks & PROFILE_REQUEST_MAPS && strcmp(step.settings.profile_dir, SETTINGS_NONE) != 0)
+		spank_maps_set(sp);
 }
 
 /* --- without acct_gather_energy ------------------------------------------------------------- */

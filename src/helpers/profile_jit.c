@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* O_PATH */
 #include "src/helpers/profile_jit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/libprofile/perf_map.h"
 #include "src/libutil/clock.h"
@@ -15,9 +18,20 @@
 /* Bytes of all files together. The memory is charged to the job. */
 #define BYTES_MAX ((size_t)128 << 20)
 #define READ_EVERY_NS NSEC_PER_SEC
+/* Locations of one process that wait for a name; further ones get none. */
+#define KEPT_MAX 65536u
+
+struct jit_kept {
+	uint64_t address;
+	uint32_t location;
+};
 
 struct jit_process {
 	uint32_t pid; /* 0: this entry is free */
+	uint32_t inner_pid; /* in its own namespace */
+	int root; /* its root folder, open, so that the file can be read after the process has ended */
+	struct jit_kept *kept;
+	size_t nkept, room;
 	uint64_t read_ns; /* time of the last try to read; 0: never */
 	size_t size; /* bytes of the file that MAP was made of */
 	struct perf_map map;
@@ -45,6 +59,16 @@ static void forget_map(struct profile_jit *j, struct jit_process *p)
 	p->size = 0;
 }
 
+static void forget_process(struct profile_jit *j, struct jit_process *p)
+{
+	if (!p->pid)
+		return;
+	forget_map(j, p);
+	free(p->kept);
+	(void)close(p->root);
+	*p = (struct jit_process){ 0 };
+}
+
 void profile_jit_destroy(struct profile_jit *j)
 {
 	size_t i;
@@ -52,7 +76,7 @@ void profile_jit_destroy(struct profile_jit *j)
 	if (!j)
 		return;
 	for (i = 0; i < PROCESSES_MAX; i++)
-		forget_map(j, &j->process[i]);
+		forget_process(j, &j->process[i]);
 	free(j);
 }
 
@@ -63,16 +87,6 @@ static struct jit_process *process_of(struct profile_jit *j, uint32_t pid)
 	while (i < PROCESSES_MAX && j->process[i].pid != pid)
 		i++;
 	return i < PROCESSES_MAX ? &j->process[i] : NULL;
-}
-
-void profile_jit_forget(struct profile_jit *j, uint32_t pid)
-{
-	struct jit_process *p = process_of(j, pid);
-
-	if (!p)
-		return;
-	forget_map(j, p);
-	*p = (struct jit_process){ 0 };
 }
 
 /*
@@ -102,8 +116,8 @@ static void read_map(struct profile_jit *j, struct jit_process *p)
 	char root[32], path[48];
 	size_t size;
 
-	(void)snprintf(root, sizeof(root), "/proc/%u/root", (unsigned int)p->pid);
-	(void)snprintf(path, sizeof(path), "/tmp/perf-%u.map", (unsigned int)inner_pid(p->pid));
+	(void)snprintf(root, sizeof(root), "/proc/self/fd/%d", p->root);
+	(void)snprintf(path, sizeof(path), "/tmp/perf-%u.map", (unsigned int)p->inner_pid);
 	if (perf_map_read(root, path, p->size, BYTES_MAX - j->bytes, &map, &size) < 0)
 		return;
 	forget_map(j, p);
@@ -112,35 +126,104 @@ static void read_map(struct profile_jit *j, struct jit_process *p)
 	j->bytes += size;
 }
 
-/* Returns the entry of PID, a new one if there is none. NULL: all are in use. */
+/* Returns the entry of PID, a new one if there is none. NULL: all are in use, or the process has ended. */
 static struct jit_process *find_process(struct profile_jit *j, uint32_t pid)
 {
 	struct jit_process *p = process_of(j, pid);
+	char path[32];
+	int root;
 
-	if (!p) {
-		p = process_of(j, 0);
-		if (p)
-			p->pid = pid;
-	}
+	if (p)
+		return p;
+	p = process_of(j, 0);
+	(void)snprintf(path, sizeof(path), "/proc/%u/root", (unsigned int)pid);
+	root = p ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (root < 0)
+		return NULL;
+	*p = (struct jit_process){ .pid = pid, .inner_pid = inner_pid(pid), .root = root };
 	return p;
+}
+
+/* Adds the function SYMBOL. Returns 1 or an error of profile_add_function(). */
+static int add_function(struct profile_jit *j, const struct symbol *symbol, uint32_t *ret)
+{
+	const struct profile_function function = { .name = symbol->name, .system_name = "", .file = "" };
+	int rc = profile_add_function(j->profile, &function, ret);
+
+	return rc < 0 ? rc : 1;
 }
 
 int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t *ret_function)
 {
 	struct jit_process *p = find_process(j, pid);
-	struct profile_function function = { .system_name = "", .file = "" };
 	const struct symbol *symbol = p ? perf_map_find(&p->map, address) : NULL;
 	const uint64_t now_ns = clock_mono_ns();
-	int rc;
 
 	if (p && !symbol && (!p->read_ns || now_ns - p->read_ns >= READ_EVERY_NS)) {
 		p->read_ns = now_ns;
 		read_map(j, p);
 		symbol = perf_map_find(&p->map, address);
 	}
-	if (!symbol)
-		return 0;
-	function.name = symbol->name;
-	rc = profile_add_function(j->profile, &function, ret_function);
-	return rc < 0 ? rc : 1;
+	return symbol ? add_function(j, symbol, ret_function) : 0;
+}
+
+/* --- names that come later ---------------------------------------------------------------------- */
+
+void profile_jit_keep(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t location)
+{
+	struct jit_process *p = process_of(j, pid);
+	struct jit_kept *more;
+
+	if (!p || p->nkept >= KEPT_MAX)
+		return;
+	if (p->nkept == p->room) {
+		more = realloc(p->kept, (p->room * 2 + 64) * sizeof(*more));
+		if (!more)
+			return;
+		p->kept = more;
+		p->room = p->room * 2 + 64;
+	}
+	p->kept[p->nkept++] = (struct jit_kept){ address, location };
+}
+
+static int name_kept(struct profile_jit *j, struct jit_process *p)
+{
+	const struct symbol *symbol;
+	uint32_t function;
+	size_t i, n = 0;
+	int rc = 0;
+
+	if (p->nkept)
+		read_map(j, p);
+	for (i = 0; i < p->nkept && rc >= 0; i++) {
+		symbol = perf_map_find(&p->map, p->kept[i].address);
+		if (symbol)
+			rc = add_function(j, symbol, &function);
+		if (symbol && rc > 0)
+			rc = profile_name_location(j->profile, p->kept[i].location, function);
+		else
+			p->kept[n++] = p->kept[i];
+	}
+	p->nkept = n;
+	return rc < 0 ? rc : 0;
+}
+
+int profile_jit_name(struct profile_jit *j)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < PROCESSES_MAX && rc == 0; i++)
+		rc = name_kept(j, &j->process[i]);
+	return rc;
+}
+
+int profile_jit_forget(struct profile_jit *j, uint32_t pid)
+{
+	struct jit_process *p = process_of(j, pid);
+	int rc = p ? name_kept(j, p) : 0;
+
+	if (p)
+		forget_process(j, p);
+	return rc;
 }

@@ -102,7 +102,7 @@ static void add_kernel(const struct profile_writer *w, const struct stacks_recor
 }
 
 /* Returns whether M is memory without a file, into which a run-time compiler may write code. */
-static bool is_made(const struct profile_mapping *m)
+static bool is_made_code(const struct profile_mapping *m)
 {
 	return !strncmp(m->path, "//anon", 6) || !strncmp(m->path, "[anon", 5) || !strncmp(m->path, "/memfd:", 7);
 }
@@ -113,7 +113,8 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 	struct profile_location location = { .line = &line };
 	uint64_t address[DEPTH_MAX];
 	enum unwind_end end;
-	size_t i, n;
+	bool is_made;
+	size_t i, n, before;
 	int rc;
 
 	if (!r->nuser && !r->nregs) { /* the sample has no user part */
@@ -126,11 +127,15 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 		rc = profile_maps_find(w->maps, r->pid, address[i], &location.mapping, &location.address);
 		if (rc == 0)
 			rc = profile_names_find(w->names, r->pid, location.mapping, location.address, &line.function);
-		if (rc == 0 && is_made(&w->profile->mapping[location.mapping]))
+		is_made = rc == 0 && is_made_code(&w->profile->mapping[location.mapping]);
+		if (is_made)
 			rc = profile_jit_find(w->jit, r->pid, address[i], &line.function);
 		location.nlines = rc > 0;
+		before = w->profile->nlocations;
 		if (rc >= 0)
 			rc = profile_add_location(w->profile, &location, &s->location[s->depth++]);
+		if (rc == 0 && is_made && !location.nlines && w->profile->nlocations > before)
+			profile_jit_keep(w->jit, r->pid, address[i], s->location[s->depth - 1]);
 	}
 	if (rc < 0)
 		return rc;
@@ -183,6 +188,8 @@ static int add_sample(struct profile_writer *w, const struct wire_message *m)
 
 static int take_record(struct profile_writer *w, const struct wire_message *m)
 {
+	int rc = 0;
+
 	switch (m->record.kind) {
 	case STACKS_SAMPLE:
 	case STACKS_WAIT:
@@ -191,11 +198,15 @@ static int take_record(struct profile_writer *w, const struct wire_message *m)
 		w->lost += m->record.lost;
 		return 0;
 	case STACKS_EXEC:
-		profile_jit_forget(w->jit, m->record.pid);
-		return profile_maps_learn(w->maps, &m->record);
+		rc = profile_jit_forget(w->jit, m->record.pid);
+		break;
+	case STACKS_EXIT:
+		rc = m->record.tid == m->record.pid ? profile_jit_forget(w->jit, m->record.pid) : 0;
+		break;
 	default:
-		return profile_maps_learn(w->maps, &m->record);
+		break;
 	}
+	return rc < 0 ? rc : profile_maps_learn(w->maps, &m->record);
 }
 
 /* --- the file ----------------------------------------------------------------------------- */
@@ -304,8 +315,10 @@ static int write_file(struct profile_writer *w, struct errmsg *err)
 	const uint64_t begin_ns = helper_begin(WRITE_MAX_S);
 	struct profile *p = NULL;
 	uint64_t took_ns;
-	int rc = make_copy(w, &p);
+	int rc = profile_jit_name(w->jit);
 
+	if (rc == 0)
+		rc = make_copy(w, &p);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "profile");
 	if (rc == 0)

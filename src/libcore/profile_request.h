@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_request.h - parses the value of --ceems-profile: "[HZ][,user|kernel|both][,offcpu]". srun, sbatch
- * and salloc parse it to refuse mistakes, slurmstepd to act on it.
+ * profile_request.h - parses the value of --ceems-profile: "[HZ][,user|kernel|both][,offcpu][,maps]". srun,
+ * sbatch and salloc parse it to refuse mistakes, slurmstepd to act on it.
  */
 #ifndef CEEMS_PROFILE_REQUEST_H
 #define CEEMS_PROFILE_REQUEST_H
@@ -18,6 +18,7 @@ enum profile_stack {
 	PROFILE_REQUEST_USER = 1 << 0,
 	PROFILE_REQUEST_KERNEL = 1 << 1,
 	PROFILE_REQUEST_OFFCPU = 1 << 2, /* also where threads wait */
+	PROFILE_REQUEST_MAPS = 1 << 3, /* run-time compilers shall write the names of their code (spank_maps.h) */
 };
 
 /* A plain value, as stored in the ledger. All zero: nothing is asked for. */
@@ -32,7 +33,10 @@ struct profile_request {
  */
 int profile_request_parse(const char *text, struct profile_request *ret, struct errmsg *err);
 
-/* Returns "user", "kernel" or "both", with ",offcpu" behind it if STACKS has that; "none" for another value. */
+/*
+ * Returns "user", "kernel" or "both", with ",offcpu" behind it if STACKS has that; "none" for another value. Ignores
+ * PROFILE_REQUEST_MAPS, which the sampler need not know.
+ */
 const char *profile_request_stacks_name(uint32_t stacks);
 
 #endif

@@ -341,6 +341,19 @@ int profile_add_location(struct profile *p, const struct profile_location *l, ui
 	return 0;
 }
 
+int profile_name_location(struct profile *p, uint32_t location, uint32_t function)
+{
+	const struct profile_line line = { .function = function };
+	const struct profile_line *copy = arena_copy(&p->store->arena, &line, sizeof(line));
+
+	if (!copy)
+		return -ENOMEM;
+	/* The index still has the location as one without a function, and does not find it any more. */
+	p->location[location].line = copy;
+	p->location[location].nlines = 1;
+	return 0;
+}
+
 /* --- samples ----------------------------------------------------------------------------------- */
 
 static bool is_same_label(const struct profile_label *a, const struct profile_label *b)

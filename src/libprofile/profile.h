@@ -129,6 +129,8 @@ uint64_t profile_rebase(const struct profile *p, uint32_t mapping, uint64_t star
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);
 /* Locations with the same address but other lines are not equal. */
 int profile_add_location(struct profile *p, const struct profile_location *l, uint32_t *ret);
+/* Gives LOCATION, which has no function, the function FUNCTION. Both are indexes in P. Returns 0 or -ENOMEM. */
+int profile_name_location(struct profile *p, uint32_t location, uint32_t function);
 /*
  * Adds the values of S to the sample with the same stack, and the same labels in the same order. If
  * there is none, adds S.

@@ -37,7 +37,7 @@ chmod 600 "$dir/headers"
 
 # queue: puts one part into the queue
 queue() {
-	mkdir -p -m 700 "$dir/queue"
+	[ -d "$dir/queue" ] || mkdir -m 700 "$dir/queue"
 	{
 		echo '7{cluster=c,node=n1,step=0,user=u} 1700000000000000000 1700000030000000000'
 		printf '\037\213profile'

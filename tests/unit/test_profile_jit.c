@@ -2,6 +2,8 @@
 /* Names of JIT-compiled code from the perf map of this process: no file, a file, and one that grows. */
 #include "src/helpers/profile_jit.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/scratch.h"
@@ -23,6 +25,40 @@ static const char *name_at(struct profile *p, struct profile_jit *j, uint64_t ad
 	return rc > 0 ? p->function[function].name : rc == 0 ? "none" : "error";
 }
 
+/* A process that writes its file when it ends, as the JVM does. */
+static void test_late_file(struct profile *p, struct profile_jit *j)
+{
+	const struct profile_mapping mapping = { .path = "//anon", .build_id = "", .start = 0x7000, .limit = 0x8000 };
+	struct profile_location location = { .address = 0x7f05 };
+	uint32_t function, known, unknown;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)pause();
+		_exit(0);
+	}
+	if (pid < 0 || profile_add_mapping(p, &mapping, &location.mapping) < 0 || profile_add_location(p, &location, &known) < 0)
+		exit(99);
+	location.address = 0x7f25;
+	if (profile_add_location(p, &location, &unknown) < 0)
+		exit(99);
+	is_int(profile_jit_find(j, (uint32_t)pid, 0x7f05, &function), 0, "a process without a file");
+	profile_jit_keep(j, (uint32_t)pid, 0x7f05, known);
+	profile_jit_keep(j, (uint32_t)pid, 0x7f25, unknown);
+	is_int(profile_jit_name(j), 0, "nothing is named yet");
+	is_u64(p->location[known].nlines, 0, "  neither is a location");
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	put("7f00 10 late\n");
+	is_int(profile_jit_forget(j, (uint32_t)pid), 0, "it has written its file and ended");
+	if (is_u64(p->location[known].nlines, 1, "  and the location has a name"))
+		is_str(p->function[p->location[known].line[0].function].name, "late", "  that of the file");
+	is_u64(p->location[unknown].nlines, 0, "one that is not in the file has none");
+	is_int(profile_jit_find(j, (uint32_t)pid, 0x7f05, &function), 0, "a process that has ended is not looked for");
+	(void)unlink(path);
+}
+
 int main(void)
 {
 	static const struct profile_type type = { "samples", "count" };
@@ -36,15 +72,16 @@ int main(void)
 	is_str(name_at(p, j, 0x7f05), "none", "there is no file");
 	put("7f00 10 first\n");
 	is_str(name_at(p, j, 0x7f05), "none", "it is not looked for again at once");
-	profile_jit_forget(j, (uint32_t)getpid());
+	is_int(profile_jit_forget(j, (uint32_t)getpid()), 0, "it calls exec");
 	is_str(name_at(p, j, 0x7f05), "first", "but after an exec it is");
 	put("7f00 10 first\n7f10 10 second\n");
 	is_str(name_at(p, j, 0x7f15), "none", "lines added since are not read at once");
 	(void)usleep(1100000);
 	is_str(name_at(p, j, 0x7f15), "second", "but a second later");
 	is_int(profile_jit_find(j, UINT32_MAX, 0x7f05, &function), 0, "a pid that does not exist");
-	profile_jit_forget(j, 7);
+	is_int(profile_jit_forget(j, 7), 0, "one that was never asked for is forgotten");
 	(void)unlink(path);
+	test_late_file(p, j);
 	profile_jit_destroy(j);
 	profile_jit_destroy(NULL);
 	profile_destroy(p);
