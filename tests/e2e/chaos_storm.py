@@ -6,7 +6,7 @@ everything is mended, what still runs is cancelled, and the store is left to dra
 goes to stdout, as TAP comments, and to OUT for chaos_compare.py. COMMIT_DELAY is slurmdbd's CommitDelay. If
 it is not 0, slurmdbd and its MariaDB are not killed, as rows that are not committed would be lost.
 
-If ROUNDS is a time such as 3600s, this is a soak (t0821): fewer jobs a minute, with our options among them, and
+If ROUNDS is a time such as 3600s, this is a soak (t0822): fewer jobs a minute, with our options among them, and
 two jobs that last; faults come in phases with long calm ones between, so that processes live long enough to show
 growth. The seed alone decides the sequence of jobs and of faults."""
 import json
