@@ -417,6 +417,32 @@ const char *ledger_node(const struct ledger *l)
 
 #define SEQ_TRIES 1000
 
+typedef uint32_t __attribute__((may_alias)) shared_word;
+
+_Static_assert(sizeof(struct values) % sizeof(shared_word) == 0 && sizeof(struct ledger_live) % sizeof(shared_word) == 0 &&
+		       sizeof(struct gpu_slices) % sizeof(shared_word) == 0, "copied by words");
+
+/* Not memcpy(): to write what another thread reads is undefined, unless both are atomic. */
+void ledger_seq_write(void *to, const void *from, size_t size)
+{
+	const shared_word *f = from;
+	shared_word *t = to;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*t); i++)
+		__atomic_store_n(&t[i], f[i], __ATOMIC_RELAXED);
+}
+
+static void ledger_seq_copy(void *to, const void *from, size_t size)
+{
+	const shared_word *f = from;
+	shared_word *t = to;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(*t); i++)
+		t[i] = __atomic_load_n(&f[i], __ATOMIC_RELAXED);
+}
+
 bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, size_t size)
 {
 	unsigned int i;
@@ -424,7 +450,7 @@ bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, si
 	for (i = 0; i < SEQ_TRIES; i++) {
 		uint32_t before = atomic_load(seq);
 
-		memcpy(to, from, size);
+		ledger_seq_copy(to, from, size);
 		atomic_thread_fence(memory_order_seq_cst);
 		if (!(before & 1) && atomic_load(seq) == before)
 			return true;
@@ -457,7 +483,7 @@ void ledger_set_slices(struct ledger *l, const struct gpu_slices *slices)
 {
 	uint32_t seq = ledger_seq_begin(&l->file->slices_seq);
 
-	l->file->slices = *slices;
+	ledger_seq_write(&l->file->slices, slices, sizeof(*slices));
 	ledger_seq_end(&l->file->slices_seq, seq);
 }
 

@@ -152,7 +152,12 @@ static inline void ledger_seq_end(_Atomic uint32_t *seq, uint32_t odd)
 	atomic_store(seq, odd + 1);
 }
 
-/* Copies SIZE bytes, all from the same write. False: a thousand tries met a write, or a writer was killed. */
+/*
+ * Copies SIZE bytes, all from the same write. False: a thousand tries met a write, or a writer was killed. SIZE is a
+ * multiple of 4, and so are both addresses. Whoever writes does so with ledger_seq_write(): readers may copy meanwhile,
+ * also in another thread of the same slurmstepd.
+ */
+void ledger_seq_write(void *to, const void *from, size_t size);
 bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, size_t size);
 
 /* Fills in a header as ledger_create() would, with its checksum. */

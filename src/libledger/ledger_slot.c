@@ -221,7 +221,7 @@ void ledger_tell(struct ledger *l, unsigned int slot, const struct values *value
 	if (!s)
 		return;
 	seq = ledger_seq_begin(&s->values_seq);
-	s->values = *values;
+	ledger_seq_write(&s->values, values, sizeof(*values));
 	ledger_seq_end(&s->values_seq, seq);
 }
 
@@ -240,8 +240,8 @@ void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const 
 		return;
 	live = &s->live;
 	seq = ledger_seq_begin(&live->seq);
-	live->claim = claim;
-	live->values = *values;
+	ledger_seq_write(&live->claim, &claim, sizeof(claim));
+	ledger_seq_write(&live->values, values, sizeof(*values));
 	ledger_seq_end(&live->seq, seq);
 }
 

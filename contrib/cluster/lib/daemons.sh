@@ -31,7 +31,9 @@ daemon_name() {
 }
 
 daemon_argv() {
-	local slurm_env=("SLURM_CONF=$DIR/etc/slurm.conf" ${DAEMON_ENV[@]+"${DAEMON_ENV[@]}"})
+	local slurm_env=("SLURM_CONF=$DIR/etc/slurm.conf")
+	# not slurmdbd: nothing of ours runs in it, and it does not start with ThreadSanitizer
+	[ "$1" = slurmdbd ] || slurm_env+=(${DAEMON_ENV[@]+"${DAEMON_ENV[@]}"})
 
 	# slurmctld first saves assoc_usage after 5 minutes; without that file 26.05 does not start from its other state
 	# files unless -i is given
