@@ -40,7 +40,7 @@ feed_until all_are_over
 ok $? "jobs at the same time"
 inside scontrol reconfigure
 ok $? "slurmctld reads its configuration again"
-restart_slurmd
+restart_slurmd -TERM
 last=$(as user1 env "${env[@]}" sbatch --parsable -n1 -o /dev/null --wrap true)
 for job in "$id" "$last"; do
 	wait_for 120 has_record "$job"
