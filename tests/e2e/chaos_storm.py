@@ -22,6 +22,7 @@ SOAK = int(sys.argv[3][:-1]) if sys.argv[3].endswith("s") else 0
 ROUNDS, SEED, COMMIT_DELAY, OUT = 0 if SOAK else int(sys.argv[3]), sys.argv[4], int(sys.argv[5]), sys.argv[6]
 CYCLE = min(900, SOAK / 3)  # seconds; faults happen in the first 40 % of each
 MOST_AT_ONCE = 4
+MOST_JOBS = 60  # of a soak: a busy machine must not pile up jobs, with which slurmctld grows
 NODES = ("n1", "n2")
 HERE = os.path.dirname(os.path.realpath(__file__))
 begin = time.monotonic()
@@ -29,6 +30,7 @@ lock = threading.Lock()  # of what follows
 names = {}     # job id -> [name, wall clock] as submitted: an id may be given twice
 counts = {}    # what was submitted, what went wrong
 kills = []     # wall clock of each kill -9 of slurmctld
+room = threading.Event()  # of a soak: there is room for more jobs
 starts = []    # wall clock of each start of slurmctld
 lasting = {}   # node -> id of the job that lasts as long as the soak
 stepds = []    # ids of the jobs of which a slurmstepd was killed
@@ -165,8 +167,20 @@ def one_job(user, rng):
 def feed(user, number):
     rng = random.Random(f"{SEED}/{user}/{number}")
     while not over.is_set():
+        while SOAK and not room.wait(1) and not over.is_set():
+            pass
         one_job(user, rng)
         over.wait(rng.uniform(5, 15) if SOAK else rng.uniform(0.1, 1.2))
+
+
+def watch_room():
+    while not over.is_set():
+        rc, out = inside("squeue", "-h", "-r", "-t", "PD,R,CG,CF", "-o", "%A")
+        if rc == 0 and len(out.splitlines()) < MOST_JOBS:
+            room.set()
+        else:
+            room.clear()
+        over.wait(5)
 
 
 def keep_lasting():
@@ -457,7 +471,7 @@ def main():
                for u in ("user1", "user2", "user3") for n in (1, 2)]
     threads.append(threading.Thread(target=keep_nodes))
     if SOAK:
-        threads.append(threading.Thread(target=keep_lasting))
+        threads += [threading.Thread(target=keep_lasting), threading.Thread(target=watch_room)]
     for t in threads:
         t.start()
     storm()

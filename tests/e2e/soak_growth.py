@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """soak_growth.py FILE [SETTLE]: says of samples made by soak_sample.py what grows.
 
-The first third of the time is left out, as are the first SETTLE [120] seconds of each process, while caches fill. Of each
+The first third of the time is left out, as are the first SETTLE [300] seconds of each process, while caches fill. Of each
 kind of process and each thing that is counted, the growth is the median of the slopes between all pairs of samples of one
-process that are at least SETTLE seconds apart (Theil and Sen), over all processes of the kind together: a process that
+process that are at least 120 seconds apart (Theil and Sen), over all processes of the kind together: a process that
 is started again changes nothing. It is growth if the median exceeds the bound, over all the time and in each half of it,
 and rising pairs outnumber falling ones by 40 % of all pairs (Kendall's tau). One step upwards is no growth, and noise does
 not rise for long. Prints a line per kind; exits with 1 if something grows."""
@@ -17,6 +17,7 @@ METRICS = (("kB", 2048, 0.10), ("fds", 4, 0), ("threads", 4, 0), ("mappings", 30
 COUNT_BOUND = (12, 0.10)
 MOST_PER_LIFE = 150  # samples of one process that are paired
 LEAST_PAIRS = 30
+APART = 120  # seconds
 LEAST_TAU = 0.4
 
 
@@ -48,12 +49,12 @@ def fit(lives, first, begin, end, settle):
         points = points[::max(1, len(points) // MOST_PER_LIFE)]
         values += [v for _, v in points]
         slopes += [(v2 - v1) * 3600 / (t2 - t1) for i, (t1, v1) in enumerate(points) for t2, v2 in points[i + 1:]
-                   if t2 - t1 >= settle]
+                   if t2 - t1 >= APART]
     return slopes, values
 
 
 def main():
-    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 120
+    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 300
     with open(sys.argv[1], encoding="ascii") as f:
         samples = [json.loads(line) for line in f if line.endswith("\n")]
     first, last = samples[0]["t"], samples[-1]["t"]

@@ -24,7 +24,7 @@ meter='while read -r uptime _ </proc/uptime; do
 done'
 bash -c "${meter/sleep 1/break}" meter "$e2e_work/meter"
 cluster_up --nodes 2 --cpus 8 --kafka --sink-db --spool-disk 32M --plugins acct_gather,spank,jobcomp \
-	--slurm-conf <(printf '%s\n' MessageTimeout=20 SlurmctldDebug=info SlurmdDebug=info) \
+	--slurm-conf <(printf '%s\n' MessageTimeout=20 MinJobAge=60 SlurmctldDebug=info SlurmdDebug=info) \
 	--slurmdbd-conf <(echo CommitDelay=$commit_delay) --recorder-dbd-port "$dbd_proxy_port" \
 	--ceems-conf <(printf '%s\n' Sinks=file,kafka,mariadb StoreMaxSize=24M FinalEnergyWait=10s CorrectionWait=3m \
 		"ExternalSource=$e2e_work/meter")
