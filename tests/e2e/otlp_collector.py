@@ -8,6 +8,9 @@ request: a status, and headers after it; "ok" takes the request. The port is wri
 otlp_collector.py check OUT RECORDS SACCT: compares spans with the records and with `sacct -nP -o
 JobIDRaw,Submit,Start,End,ConsumedEnergyRaw` (times in seconds), and prints what differs.
 
+otlp_collector.py jaeger URL OUT: writes all traces of the service slurm that Jaeger's query API has at URL to OUT, as
+serve does.
+
 otlp_collector.py decoder: says what protobuf is decoded by.
 """
 import gzip
@@ -17,6 +20,7 @@ import json
 import os
 import ssl
 import sys
+import urllib.request
 
 try:  # opentelemetry-proto, of PyPI: OpenTelemetry's own messages
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -24,6 +28,9 @@ except ImportError:
     ExportTraceServiceRequest = None
 
 BATCH, EXTERN, INTERACTIVE = 4294967291, 4294967292, 4294967290
+# tags that Jaeger makes of what is not an attribute in OTLP
+JAEGER_TAGS = {"span.kind", "error", "otel.status_code", "otel.status_description", "otel.scope.name", "otel.scope.version",
+               "internal.span.format", "w3c.tracestate"}
 KINDS = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
 
 
@@ -148,6 +155,34 @@ def serve(address, out, cert=None, key=None):
     server.serve_forever()
 
 
+def jaeger_tags(tags):
+    return {t["key"]: t["value"] for t in tags if t["key"] not in JAEGER_TAGS}
+
+
+def spans_of_jaeger(traces):
+    """The spans of an answer of Jaeger's query API, with times in microseconds."""
+    for trace in traces:
+        for s in trace["spans"]:
+            process = trace["processes"][s["processID"]]
+            above = [r["spanID"] for r in s["references"] if r["refType"] == "CHILD_OF" and r["traceID"] == s["traceID"]]
+            tags = {t["key"]: t["value"] for t in s["tags"]}
+            yield {"trace": hex_id(s["traceID"], 16), "span": hex_id(s["spanID"], 8), "parent": above[0] if above else None,
+                   "name": s["operationName"], "start": s["startTime"] * 1000, "end": (s["startTime"] + s["duration"]) * 1000,
+                   "error": tags.get("otel.status_code") == "ERROR", "attributes": jaeger_tags(s["tags"]),
+                   "resource": {"service.name": process["serviceName"], **jaeger_tags(process.get("tags", []))},
+                   "scope": tags.get("otel.scope.name")}
+
+
+def read_jaeger(url, out):
+    period = "start=0&end=%d" % (2**51)  # in microseconds: to 2041
+    with urllib.request.urlopen(url + "/api/traces?service=slurm&limit=10000&" + period, timeout=60) as answer:
+        traces = json.load(answer)["data"]
+    with open(out + ".new", "w") as f:
+        for s in spans_of_jaeger(traces):
+            f.write(json.dumps(s) + "\n")
+    os.rename(out + ".new", out)
+
+
 def sha(text, n):
     return hashlib.sha256(text.encode()).hexdigest()[:2 * n]
 
@@ -228,5 +263,7 @@ if __name__ == "__main__":
         print("opentelemetry-proto" if ExportTraceServiceRequest else "none")
     elif sys.argv[1] == "serve":
         serve(*sys.argv[2:])
+    elif sys.argv[1] == "jaeger":
+        read_jaeger(*sys.argv[2:])
     else:
         sys.exit(0 if check(*sys.argv[2:]) else 1)

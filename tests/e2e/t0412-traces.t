@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Fifty jobs as traces: parents, times and energies must be sacct's. Tasks must get TRACEPARENT, and the collector the
-# span of their step.
+# span of their step. With CEEMS_JAEGER=FILE, the program all-in-one or jaeger (doc/traces.md says how to build it), a real
+# Jaeger gets the traces as well, and its query API must return them.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -115,12 +116,79 @@ has_trace() {
 }
 wait_for 120 has_trace
 ok $? "a collector that was busy gets the trace later"
-kill "$collector"
+# the processes of the cluster only: it has its own PID namespace
+inside pkill -f otlp_collector.py
 wait "$collector" 2>/dev/null
+fails "the collector is away" inside curl -s http://127.0.0.1:4318/
 away=$(submit user1 -o /dev/null --wrap true)
 has_record() {
 	record_file "$away" >/dev/null
 }
 wait_for 120 has_record
 ok $? "one that is away does not hold up the other sinks"
+
+# --- Jaeger ------------------------------------------------------------------------------------------
+
+if [ -z "${CEEMS_JAEGER:-}" ]; then
+	skip "CEEMS_JAEGER is not set: no traces in a real Jaeger"
+	done_testing
+fi
+url=http://127.0.0.1:16686
+name=${CEEMS_JAEGER##*/}
+answers() {
+	inside curl -sf "$url/api/services" >/dev/null
+}
+# start_jaeger: in the place of the collector; it keeps the traces in memory
+start_jaeger() {
+	inside "$CEEMS_JAEGER" >"$e2e_work/jaeger.log" 2>&1 &
+	jaeger=$!
+	wait_for 120 answers
+}
+stop_jaeger() {
+	inside pkill -x "${name:0:15}"
+	wait "$jaeger" 2>/dev/null
+}
+read_jaeger() {
+	inside "$python" "$here/otlp_collector.py" jaeger "$url" "$e2e_work/jaeger.$1"
+}
+# is_in_jaeger ENCODING: compares all traces of Jaeger with records and sacct
+is_in_jaeger() {
+	read_jaeger "$1" || return 1
+	"$python" "$here/otlp_collector.py" check "$e2e_work/jaeger.$1" "$e2e_work/records" "$e2e_work/sacct"
+}
+start_jaeger
+ok $? "Jaeger is there instead of the collector"
+spans=$e2e_work/jaeger.live
+has_waiting() {
+	read_jaeger live &&
+		jq -c "select(.name == \"job\" and .attributes[\"slurm.job.id\"] == $away)" "$spans" | grep -q .
+}
+wait_for 120 has_waiting
+ok $? "the recorder sends it the trace that waited"
+is_away_final() {
+	[ "$(record_file "$away" | jq .energy.final)" = true ] && [ "$(record_file "$last" | jq .energy.final)" = true ]
+}
+wait_for 120 is_away_final
+ok $? "all records are final"
+# Jaeger keeps the spans of a record and of its correction, and returns them in any order
+jq -cs 'group_by(.key) | map(.[-1]) | .[]' "$RECORD_FILE" >"$e2e_work/records"
+check >/dev/null # sacct's rows of the last jobs
+has "$(inside "$BUILD_DIR/src/cmd/ceems" check --conf "$CEEMS_CONF" 2>&1)" "127.0.0.1:4318/v1/traces takes traces" "ceems check has Jaeger's answer"
+stop_jaeger
+for encoding in protobuf json; do
+	start_jaeger
+	ok $? "an empty Jaeger"
+	sed "s/^OtlpEncoding=.*/OtlpEncoding=$encoding/" "$CEEMS_CONF" >"$e2e_work/$encoding.conf"
+	passes "takes each record in $encoding" inside "$BUILD_DIR/src/cmd/ceems" store replay otlp --conf "$e2e_work/$encoding.conf" \
+		--file "$e2e_work/records"
+	wait_for 60 is_in_jaeger $encoding
+	ok $? "  parents, times and energies are those of sacct: $(tail -n 1 <<<"$out")"
+	diag "$out"
+	stop_jaeger
+done
+# members that Jaeger converts, such as numbers in JSON's text
+same() {
+	jq -cS 'del(.token)' "$e2e_work/jaeger.$1" | sort -u
+}
+is "$(same json | cksum)" "$(same protobuf | cksum)" "each attribute is the same in both encodings"
 done_testing
