@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program sleeps for three quarters of its time and waits for a futex for one: off-CPU stacks tell both apart, with
- * the times that the program measures.
+ * the times that the program measures. Another program waits with more different stacks than a map has room for.
  */
 #define _GNU_SOURCE /* syscall */
 #include "src/libmeter/activity/offcpu.h"
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -121,6 +122,121 @@ static void test_waits(const char *folder)
 	(void)close(setup.cgroup_fd);
 }
 
+/* --- many stacks ---------------------------------------------------------------------------------------- */
+
+#define PATHS 20000u /* different stacks */
+#define PATH_BITS 15
+
+static volatile const void *frame;
+
+/* Sleeps below PATH_BITS calls of left() or right(), by the bits of PATH. The builtin makes each function keep a frame pointer. */
+static void walk(uint32_t path, int depth);
+
+__attribute__((noinline)) static void left(uint32_t path, int depth)
+{
+	frame = __builtin_frame_address(0);
+	walk(path, depth);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void right(uint32_t path, int depth)
+{
+	frame = __builtin_frame_address(0);
+	walk(path, depth);
+	__asm__ volatile("nop" ::: "memory");
+}
+
+__attribute__((noinline)) static void walk(uint32_t path, int depth)
+{
+	const struct timespec nap = { .tv_nsec = 1000 };
+
+	frame = __builtin_frame_address(0);
+	if (depth == PATH_BITS)
+		(void)syscall(SYS_nanosleep, &nap, NULL);
+	else if (path >> depth & 1)
+		left(path, depth + 1);
+	else
+		right(path, depth + 1);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* A thread that waits from the begin to the end, so across all generations of stacks. */
+static void *wait_long(void *arg)
+{
+	while (!told->futex)
+		(void)syscall(SYS_futex, &told->futex, FUTEX_WAIT, 0, NULL, NULL, 0);
+	return arg;
+}
+
+static void many_run(const char *folder)
+{
+	char path[PATH_MAX];
+	pthread_t thread;
+	uint32_t i;
+	int fd;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "0", 1) != 1 || pthread_create(&thread, NULL, wait_long, NULL) != 0)
+		_exit(1);
+	for (i = 0; i < PATHS; i++)
+		walk(i, 0);
+	told->futex = 1;
+	(void)syscall(SYS_futex, &told->futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+	(void)pthread_join(thread, NULL);
+	_exit(0);
+}
+
+static uint64_t waits, unknown, longest_ns;
+static size_t longest_depth;
+
+static void count(void *ctx, const struct stacks_record *r)
+{
+	(void)ctx;
+	if (r->kind != STACKS_WAIT || r->pid != child)
+		return;
+	waits++;
+	unknown += !r->nuser;
+	if (r->tid != child && r->wait_ns > longest_ns) {
+		longest_ns = r->wait_ns;
+		longest_depth = r->nuser;
+	}
+}
+
+static void test_many_stacks(const char *folder)
+{
+	struct offcpu_setup setup = { .has_user = true };
+	struct errmsg err = { 0 };
+	struct offcpu *o = NULL;
+	int status = -1;
+	pid_t pid;
+
+	setup.cgroup_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (offcpu_open(&setup, &o, &err) < 0) {
+		skip(4, err.text);
+		return;
+	}
+	told->futex = 0;
+	pid = fork();
+	if (pid == 0)
+		many_run(folder);
+	child = (uint32_t)pid;
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		(void)usleep(10000);
+		offcpu_drain(o, count, NULL);
+	}
+	offcpu_drain(o, count, NULL);
+	offcpu_drain(o, count, NULL);
+	is_int(status, 0, "a program with 20,000 different stacks");
+	ok(waits > PATHS / 2, "%u waits with them", (unsigned int)waits);
+	ok(unknown < waits / 4, "%.1f %% of the stacks are not known", 100.0 * (double)unknown / (double)(waits ? waits : 1));
+	ok(longest_ns && longest_depth, "a thread that waits all the time has its stack: %.0f ms, %zu functions",
+	   (double)longest_ns / 1e6, longest_depth);
+	offcpu_close(o);
+	(void)close(setup.cgroup_fd);
+}
+
 int main(void)
 {
 	struct folders folders;
@@ -130,14 +246,16 @@ int main(void)
 	if (told == MAP_FAILED)
 		return 99;
 	if (geteuid() != 0) {
-		skip(5, "only root can load BPF programs");
+		skip(9, "only root can load BPF programs");
 		return done_testing();
 	}
 	folders_make(&folders);
-	if (folders.top[HIER_V2][0])
+	if (folders.top[HIER_V2][0]) {
 		test_waits(folders.step[HIER_V2]);
-	else
-		skip(5, "no v2 cgroup can be made here");
+		test_many_stacks(folders.step[HIER_V2]);
+	} else {
+		skip(9, "no v2 cgroup can be made here");
+	}
 	folders_remove(&folders);
 	return done_testing();
 }

@@ -10,25 +10,26 @@
 #include "src/libmeter/activity/bpfinsn.h"
 #include "src/libmeter/activity/bpfsys.h"
 #include "src/libmeter/activity/kernel_btf.h"
+#include "src/libmeter/activity/offcpu_stacks.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
 #define THREADS_MAX 16384u /* threads that wait at once */
 #define SUMS_MAX 32768u	   /* pairs of thread and stack between two calls of offcpu_drain() */
-#define STACKS_MAX 8192u   /* different stacks */
-#define DEPTH_MAX 127u	   /* the kernel's limit, too (sysctl kernel.perf_event_max_stack) */
 /* linux/proc_ns.h: PROC_PID_INIT_INO, the inode of the first pid namespace */
 #define INITIAL_PID_NS UINT64_C(0xeffffffc)
 #define PF_EXITING 4	   /* linux/sched.h: the thread does not come back */
 
 /* Elements of the map `control`. */
-enum { CONTROL_HALF, CONTROL_LOST, CONTROL_N };
+enum { CONTROL_HALF, CONTROL_LOST, CONTROL_GENERATION, CONTROL_N };
 
 /* Value of the map `begin`, by tid. A stack id below 0: that part of the stack is not known. */
 struct wait_begin {
 	uint64_t mono_ns;
 	uint32_t pid, tid;
 	int32_t user, kernel;
+	uint32_t generation; /* of the stacks */
+	uint32_t pad;
 };
 
 /* Key of the map `sum`. */
@@ -36,19 +37,20 @@ struct wait_key {
 	uint32_t half; /* 0 or 1; offcpu_drain() reads the half that the program does not add to */
 	uint32_t pid, tid;
 	int32_t user, kernel;
-	uint32_t pad;
+	uint32_t generation;
 };
 
 struct wait_sum {
 	uint64_t ns, times;
 };
 
-_Static_assert(sizeof(struct wait_begin) == 24 && sizeof(struct wait_key) == 24, "the program has these sizes");
+_Static_assert(sizeof(struct wait_begin) == 32 && sizeof(struct wait_key) == 24, "the program has these sizes");
 
 struct offcpu {
-	int cgroup, control, begin, sum, stack, program, link;
+	int cgroup, control, begin, sum, program, link;
+	struct offcpu_stacks stacks;
 	uint64_t half, lost;
-	uint64_t user[DEPTH_MAX], kernel[DEPTH_MAX];
+	uint64_t user[OFFCPU_DEPTH_MAX], kernel[OFFCPU_DEPTH_MAX];
 };
 
 /* --- the program ---------------------------------------------------------------------------- */
@@ -73,8 +75,8 @@ enum code_label { TO_NEXT, TO_NEW, TO_END, CODE_LABELS };
 
 /* A program that is being made. TO[i]: instruction i jumps to label TO[i] - 1; 0: it has no label. */
 struct code {
-	struct bpf_insn insn[160];
-	uint8_t to[160];
+	struct bpf_insn insn[192];
+	uint8_t to[192];
 	uint32_t n, label[CODE_LABELS];
 };
 
@@ -117,11 +119,15 @@ static void code_count(struct code *c, const struct offcpu *o, int32_t index, en
 	CODE(c, SET(BPF_REG_1, 1), ADD_AT(BPF_REG_0, 0, BPF_REG_1));
 }
 
-/* Stores the id of a part of the stack; -1 if it is not asked for, or -errno, such as -EEXIST for a full map. */
+/*
+ * Stores the id of a part of the stack in the map of the generation, which is in BPF_REG_7. Stores -1 if that part is not
+ * asked for, or -errno, such as -EEXIST if another stack has its place.
+ */
 static void code_stack(struct code *c, const struct offcpu *o, bool is_wanted, int32_t flags, int16_t at)
 {
 	if (is_wanted)
-		CODE(c, MOV(BPF_REG_1, BPF_REG_6), LD_MAP(BPF_REG_2, o->stack), SET(BPF_REG_3, flags),
+		CODE(c, MOV(BPF_REG_1, BPF_REG_6), JUMP(BPF_JSET, BPF_REG_7, 1, 3), LD_MAP(BPF_REG_2, o->stacks.map[0]),
+		     JUMP(BPF_JA, 0, 0, 2), LD_MAP(BPF_REG_2, o->stacks.map[1]), SET(BPF_REG_3, flags),
 		     CALL(BPF_FUNC_get_stackid), STORE32(at, BPF_REG_0));
 	else
 		CODE(c, PUT32(at, -1));
@@ -157,6 +163,10 @@ static void code_switch_from(struct code *c, const struct offcpu *o, const struc
 	CODE(c, CALL(BPF_FUNC_get_current_pid_tgid), STORE32(AT_KEY, BPF_REG_0), STORE32(AT_BEGIN + 12, BPF_REG_0),
 	     OP(BPF_RSH, BPF_REG_0, 32), STORE32(AT_BEGIN + 8, BPF_REG_0));
 	code_own_ids(c);
+	CODE(c, PUT32(AT_SUM, CONTROL_GENERATION), LD_MAP(BPF_REG_1, o->control), ADDRESS(BPF_REG_2, AT_SUM),
+	     CALL(BPF_FUNC_map_lookup_elem));
+	code_jump(c, BPF_JEQ, BPF_REG_0, 0, TO_NEXT);
+	CODE(c, LOAD_FROM(BPF_W, BPF_REG_7, BPF_REG_0, 0), STORE32(AT_BEGIN + 24, BPF_REG_7), PUT32(AT_BEGIN + 28, 0));
 	code_stack(c, o, setup->has_user, BPF_F_USER_STACK, AT_BEGIN + 16);
 	code_stack(c, o, setup->has_kernel, 0, AT_BEGIN + 20);
 	CODE(c, CALL(BPF_FUNC_ktime_get_ns), STORE(AT_BEGIN, BPF_REG_0), LD_MAP(BPF_REG_1, o->begin),
@@ -175,7 +185,7 @@ static void code_switch_to(struct code *c, const struct offcpu *o, uint32_t pid)
 	CODE(c, LD_MAP(BPF_REG_1, o->begin), ADDRESS(BPF_REG_2, AT_KEY), CALL(BPF_FUNC_map_lookup_elem));
 	code_jump(c, BPF_JEQ, BPF_REG_0, 0, TO_END);
 	CODE(c, COPY32(AT_SUM_KEY + 4, BPF_REG_0, 8), COPY32(AT_SUM_KEY + 8, BPF_REG_0, 12),
-	     COPY32(AT_SUM_KEY + 12, BPF_REG_0, 16), COPY32(AT_SUM_KEY + 16, BPF_REG_0, 20), PUT32(AT_SUM_KEY + 20, 0),
+	     COPY32(AT_SUM_KEY + 12, BPF_REG_0, 16), COPY32(AT_SUM_KEY + 16, BPF_REG_0, 20), COPY32(AT_SUM_KEY + 20, BPF_REG_0, 24),
 	     LOAD_FROM(BPF_DW, BPF_REG_8, BPF_REG_0, 0), LD_MAP(BPF_REG_1, o->begin), ADDRESS(BPF_REG_2, AT_KEY),
 	     CALL(BPF_FUNC_map_delete_elem), CALL(BPF_FUNC_ktime_get_ns), SUBTRACT(BPF_REG_0, BPF_REG_8),
 	     STORE(AT_SUM, BPF_REG_0), SET(BPF_REG_1, 1), STORE(AT_SUM + 8, BPF_REG_1), PUT32(AT_KEY, CONTROL_HALF),
@@ -223,8 +233,7 @@ static int offcpu_maps(struct offcpu *o, int cgroup_fd)
 	if (rc == 0)
 		rc = bpfsys_create_map(BPF_MAP_TYPE_HASH, sizeof(struct wait_key), sizeof(struct wait_sum), SUMS_MAX, &o->sum);
 	if (rc == 0)
-		rc = bpfsys_create_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(uint32_t), DEPTH_MAX * sizeof(uint64_t), STACKS_MAX,
-				       &o->stack);
+		rc = offcpu_stacks_open(&o->stacks);
 	return rc;
 }
 
@@ -250,7 +259,8 @@ int offcpu_open(const struct offcpu_setup *setup, struct offcpu **ret, struct er
 
 	if (!o)
 		return errmsg_errno(err, -ENOMEM, "waits");
-	o->cgroup = o->control = o->begin = o->sum = o->stack = o->program = o->link = -1;
+	o->cgroup = o->control = o->begin = o->sum = o->program = o->link = -1;
+	o->stacks = (struct offcpu_stacks){ .map = { -1, -1 } };
 	rc = offcpu_offsets(&flags, &pid, err);
 	if (rc == 0) {
 		rc = offcpu_maps(o, setup->cgroup_fd);
@@ -275,7 +285,7 @@ void offcpu_close(struct offcpu *o)
 		return;
 	util_closep(&o->link);
 	util_closep(&o->program);
-	util_closep(&o->stack);
+	offcpu_stacks_close(&o->stacks);
 	util_closep(&o->sum);
 	util_closep(&o->begin);
 	util_closep(&o->control);
@@ -285,22 +295,10 @@ void offcpu_close(struct offcpu *o)
 
 /* --- what was counted ----------------------------------------------------------------------- */
 
-/* Reads the addresses of stack ID. Returns how many. */
-static size_t read_stack(const struct offcpu *o, int32_t id, uint64_t address[DEPTH_MAX])
-{
-	const uint32_t key = (uint32_t)id;
-	size_t n = 0;
-
-	if (id < 0 || bpfsys_lookup(o->stack, &key, address) < 0)
-		return 0;
-	while (n < DEPTH_MAX && address[n])
-		n++;
-	return n;
-}
-
 static void pass_sum(struct offcpu *o, const struct wait_key *key, const struct wait_sum *sum, uint64_t now_ns, stacks_fn *fn,
 		     void *ctx)
 {
+	const struct offcpu_stack user = { key->generation, key->user }, kernel = { key->generation, key->kernel };
 	struct stacks_record r = {
 		.kind = STACKS_WAIT,
 		.pid = key->pid,
@@ -311,9 +309,9 @@ static void pass_sum(struct offcpu *o, const struct wait_key *key, const struct 
 		.kernel = o->kernel,
 	};
 
-	r.nuser = read_stack(o, key->user, o->user);
-	r.nkernel = read_stack(o, key->kernel, o->kernel);
-	r.is_cut = r.nuser == DEPTH_MAX;
+	r.nuser = offcpu_stacks_read(&o->stacks, &user, o->user);
+	r.nkernel = offcpu_stacks_read(&o->stacks, &kernel, o->kernel);
+	r.is_cut = r.nuser == OFFCPU_DEPTH_MAX;
 	fn(ctx, &r);
 }
 
@@ -328,6 +326,44 @@ static void pass_lost(struct offcpu *o, uint64_t now_ns, stacks_fn *fn, void *ct
 	r.lost = lost - o->lost;
 	o->lost = lost;
 	fn(ctx, &r);
+}
+
+/* Adds the stacks that each wait of the map `begin` or `sum` has to USED. Returns how many they are. */
+static size_t find_used(const struct offcpu *o, struct offcpu_stack *used, size_t max)
+{
+	size_t n = 0;
+	struct wait_begin wait;
+	struct wait_key key;
+	uint32_t tid;
+	int rc;
+
+	/* a wait that ends meanwhile is deleted from `begin` before it is added to `sum` */
+	for (rc = bpfsys_next_key(o->begin, NULL, &tid); rc == 0 && n + 2 <= max; rc = bpfsys_next_key(o->begin, &tid, &tid)) {
+		if (bpfsys_lookup(o->begin, &tid, &wait) < 0)
+			continue;
+		used[n++] = (struct offcpu_stack){ wait.generation, wait.user };
+		used[n++] = (struct offcpu_stack){ wait.generation, wait.kernel };
+	}
+	(void)usleep(1000);
+	for (rc = bpfsys_next_key(o->sum, NULL, &key); rc == 0 && n + 2 <= max; rc = bpfsys_next_key(o->sum, &key, &key)) {
+		used[n++] = (struct offcpu_stack){ key.generation, key.user };
+		used[n++] = (struct offcpu_stack){ key.generation, key.kernel };
+	}
+	return n;
+}
+
+/* Begins a new generation of stacks. Without memory for it, the old one goes on. */
+static void renew_stacks(struct offcpu *o)
+{
+	const size_t max = 2 * (THREADS_MAX + SUMS_MAX);
+	const uint32_t index = CONTROL_GENERATION;
+	_cleanup_free_ struct offcpu_stack *used = malloc(max * sizeof(*used));
+	uint64_t generation;
+
+	if (!used || offcpu_stacks_renew(&o->stacks, used, find_used(o, used, max)) < 0)
+		return;
+	generation = o->stacks.generation;
+	(void)bpfsys_update(o->control, &index, &generation, BPF_ANY);
 }
 
 void offcpu_drain(struct offcpu *o, stacks_fn *fn, void *ctx)
@@ -350,4 +386,6 @@ void offcpu_drain(struct offcpu *o, stacks_fn *fn, void *ctx)
 		pass_sum(o, &key, &sum, now_ns, fn, ctx);
 	}
 	pass_lost(o, now_ns, fn, ctx);
+	if (offcpu_stacks_is_due(&o->stacks))
+		renew_stacks(o);
 }
