@@ -413,7 +413,7 @@ def storm():
         since = (time.monotonic() - begin) % CYCLE
         if since > 0.4 * CYCLE:
             say("calm")
-            time.sleep(CYCLE - since)
+            time.sleep(max(0, min(CYCLE - since, begin + SOAK - time.monotonic())))
             if time.monotonic() - begin >= SOAK:
                 break
         wait_until_free(fault[2])

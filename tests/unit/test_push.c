@@ -138,6 +138,7 @@ static void test_bad_queues(void)
 /* --- parts ----------------------------------------------------------------------------------------------- */
 
 static int keeper_fd;
+static int keeper_rc;
 
 static void *run_keeper(void *arg)
 {
@@ -146,7 +147,9 @@ static void *run_keeper(void *arg)
 		.step = "batch", .uid = 0,
 	};
 
-	is_int(profile_push_keep(&setup, keeper_fd, &err), 0, "the keeper ends well");
+	struct errmsg keeper_err;
+
+	keeper_rc = profile_push_keep(&setup, keeper_fd, &keeper_err);
 	close(keeper_fd);
 	return arg;
 }
@@ -223,6 +226,7 @@ static void test_parts(void)
 	is_int(profile_push_part(&push, p, 190), 0, "one without a sample");
 	close(end[1]);
 	(void)pthread_join(thread, NULL);
+	is_int(keeper_rc, 0, "the keeper ends well");
 	q = open_queue(1 << 20);
 	is_int(push_queue_list(q, 9, &name), 2, "the queue has those with samples");
 	for (n = 0; n < 2; n++) {

@@ -100,7 +100,12 @@ static bool wait_for_rows(unsigned int n)
 
 static bool has_said(void)
 {
-	return strchr(said, '\n') != NULL;
+	bool is_line;
+
+	(void)pthread_mutex_lock(&said_lock);
+	is_line = strchr(said, '\n') != NULL;
+	(void)pthread_mutex_unlock(&said_lock);
+	return is_line;
 }
 
 static unsigned int claim(void)
