@@ -154,9 +154,10 @@ void recorder_want(const struct recorder *r, const struct job_facts *facts, stru
 /*
  * Requests a search in slurmdbd for job ends that may be missing. Stores the time of the last known
  * end, so that a restarted recorder continues. Call it in a transaction, and call
- * recorder_reconcile_begin() after the commit.
+ * recorder_reconcile_begin() after the commit. IS_LOST: some are missing for certain; if no end is known,
+ * the search goes back to when the store was made.
  */
-int recorder_reconcile_want(struct recorder *r, struct errmsg *err);
+int recorder_reconcile_want(struct recorder *r, bool is_lost, struct errmsg *err);
 /* Resumes a search that an earlier process did not finish. Call it in a transaction. */
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err);
 /*

@@ -122,7 +122,7 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 	case INBOX_BEGIN:
 	case INBOX_LOST:
 		*ret_reconcile = true;
-		return recorder_reconcile_want(r, err);
+		return recorder_reconcile_want(r, e->kind == INBOX_LOST, err);
 	case INBOX_SITE:
 		if (e->len != sizeof(r->site))
 			return 0;

@@ -40,12 +40,17 @@ int recorder_reconcile_load(struct recorder *r, struct errmsg *err)
 	return rc;
 }
 
-int recorder_reconcile_want(struct recorder *r, struct errmsg *err)
+int recorder_reconcile_want(struct recorder *r, bool is_lost, struct errmsg *err)
 {
-	int rc;
+	bool found;
+	int rc = 0;
 
 	if (!r->reconcile.from)
 		r->reconcile.from = r->known_end;
+	if (!r->reconcile.from && is_lost)
+		rc = recorder_load_meta(r, STORE_META_BEGUN, &r->reconcile.from, sizeof(r->reconcile.from), &found, err);
+	if (rc < 0)
+		return rc;
 	rc = store_meta_set(r->store, META_FROM, &r->reconcile.from, sizeof(r->reconcile.from), err);
 	r->reconcile.is_saved |= rc == 0;
 	return rc;
