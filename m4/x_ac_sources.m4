@@ -16,8 +16,10 @@ AC_DEFUN([X_AC_SOURCES], [
 	X_AC_PART([source-ipmi], [the IPMI source], [freeipmi_missing])
 	AM_CONDITIONAL([BUILD_SOURCE_IPMI], [test "x$part_source_ipmi" = xyes])
 
-	PKG_CHECK_MODULES([CURL], [libcurl >= 7.61], [curl_missing=],
-		[curl_missing="libcurl 7.61 is missing (Debian: libcurl4-openssl-dev)"])
+	AC_ARG_WITH([curl], [AS_HELP_STRING([--without-curl], [build no part that needs libcurl])])
+	AS_IF([test "x$with_curl" = xno], [curl_missing="disabled by --without-curl"],
+		[PKG_CHECK_MODULES([CURL], [libcurl >= 7.61], [curl_missing=],
+			[curl_missing="libcurl 7.61 is missing (Debian: libcurl4-openssl-dev)"])])
 	AM_CONDITIONAL([HAVE_CURL], [test -z "$curl_missing"])
 	redfish_missing=$curl_missing
 	AS_IF([test -z "$redfish_missing"], [redfish_missing=$jansson_missing])
