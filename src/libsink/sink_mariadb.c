@@ -4,8 +4,8 @@
  * statements insert or update many rows at once. A repeated record writes the same values into the same rows.
  *
  * If the server rejects a row, the transaction is rolled back, each of its records is sent alone, and the
- * faulty ones are refused. For a slow server, transactions get fewer records; otherwise the same transaction
- * could time out again and again. While the server stores records, the next ones are parsed.
+ * faulty ones are refused. For a slow server, transactions get fewer records, down to one; otherwise the same
+ * transaction could time out again and again. A part of a job with many steps has 2,000 rows. While the server stores records, the next ones are parsed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,6 @@
 
 #define MARIADB_BATCH 500
 #define CHUNK 64 /* records whose rows are sent together */
-#define SLICE_MIN 8
 #define DEADLOCK_TRIES 5
 
 struct sink {
@@ -514,7 +513,7 @@ static int store_batch(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 		rc = store_slice(k, first, slice, timeout_ns, start_ns + timeout_ns, err);
 		t = clock_mono_ns() - t;
 		if (rc < 0 || t > timeout_ns / 2)
-			k->slice = k->slice / 2 > SLICE_MIN ? k->slice / 2 : SLICE_MIN;
+			k->slice = k->slice > 1 ? k->slice / 2 : 1;
 		else if (t < timeout_ns / 8)
 			k->slice = k->slice * 2 < MARIADB_BATCH ? k->slice * 2 : MARIADB_BATCH;
 		first += slice;

@@ -549,6 +549,19 @@ static void test_trouble(void)
 	admin_query("DROP TRIGGER ceems.slow");
 	ok(number("SELECT COUNT(*) FROM ceems.job WHERE jobid >= 6000") >= 8,
 	   "a slow server gets smaller transactions (%zu tries)", i);
+
+	/* so slow that there is time for one record, as if each had the steps of a long job */
+	make_free();
+	for (i = 0; i < 20; i++)
+		make(6500 + (uint32_t)i, 0, "x");
+	admin_query("CREATE TRIGGER ceems.slow BEFORE INSERT ON ceems.job FOR EACH ROW DO SLEEP(0.4)");
+	sink_mariadb.close(k);
+	k = NULL;
+	sink_mariadb.open(&settings, &k, &err);
+	for (i = 0; i < 20 && number("SELECT COUNT(*) FROM ceems.job WHERE jobid >= 6500") == 0; i++)
+		(void)send_made(k, SECOND);
+	admin_query("DROP TRIGGER ceems.slow");
+	ok(i < 20, "a slower one gets transactions of one record (%zu tries)", i);
 	make_free();
 	make(5000, 1, "x");
 	sink_mariadb.close(k);
