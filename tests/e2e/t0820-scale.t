@@ -84,11 +84,13 @@ array_over() {
 
 # --- nodes -----------------------------------------------------------------------------------------
 
+# JobAcctGatherFrequency as on sites: all nodes share one kernel here, and one lock of its cgroup file system
 for size in "${node_sizes[@]}"; do
 	[ "$size" = "${node_sizes[0]}" ] || "$cluster" stop "$DIR" >/dev/null
 	begun_ms=$(ms)
 	cluster_up --nodes "$size" --cpus 8 --fake-rapl --still-cpus --slurm-conf <(printf '%s\n' MaxJobCount=100000 \
-		MaxArraySize=100001 MinJobAge=60 MaxStepCount=100000 JobRequeue=0 SlurmctldDebug=info SlurmdDebug=info) \
+		MaxArraySize=100001 MinJobAge=60 MaxStepCount=100000 JobRequeue=0 JobAcctGatherFrequency=task=30,energy=30 \
+		SlurmctldDebug=info SlurmdDebug=info) \
 		--ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001 FinalEnergyWait=10m)
 	figure "start of nodes: time" "$size" $(($(ms) - begun_ms)) ms
 	used_begin
