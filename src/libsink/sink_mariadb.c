@@ -5,7 +5,8 @@
  *
  * If the server rejects a row, the transaction is rolled back, each of its records is sent alone, and the
  * faulty ones are refused. For a slow server, transactions get fewer records, down to one; otherwise the same
- * transaction could time out again and again. A part of a job with many steps has 2,000 rows. While the server stores records, the next ones are parsed.
+ * transaction could time out again and again. One record may have 2,000 rows of steps. While the server stores records,
+ * the next ones are parsed.
  */
 #include <errno.h>
 #include <inttypes.h>
