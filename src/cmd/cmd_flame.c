@@ -8,6 +8,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/flame_files.h"
 #include "src/cmd/flame_view.h"
+#include "src/libprofile/profile_inlines.h"
 #include "src/libprofile/profile_pprof.h"
 #include "src/libutil/parse.h"
 
@@ -35,7 +36,7 @@ struct flame_request {
 	const char *dirs[3];
 	size_t ndirs;
 	struct flame_filter filter;
-	bool by_energy, has_waits;
+	bool by_energy, has_waits, has_inlines;
 	uint64_t rows;
 };
 
@@ -167,6 +168,23 @@ static int show_files(const struct flame_request *r, struct flame_files *f, stru
 	return rc;
 }
 
+static int add_inlines(struct flame_files *f)
+{
+	size_t i, found, all = 0;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < f->n; i++) {
+		rc = profile_add_inlines(f->file[i].profile, &found);
+		all += found;
+	}
+	if (rc < 0)
+		return cmd_error("cannot look for inlined functions: %s", strerror(-rc));
+	if (f->n && !all)
+		(void)cmd_error("%s: no inlined functions: no program of it is here with debug information (gcc -g)",
+				flame_files_title(f));
+	return CMD_OK;
+}
+
 static int flame_run(const struct flame_request *r, int argc, char **argv)
 {
 	struct flame_files f = { 0 }, other = { 0 };
@@ -175,6 +193,10 @@ static int flame_run(const struct flame_request *r, int argc, char **argv)
 
 	if (rc == CMD_OK && r->other)
 		rc = flame_files_load(&other, 1, others, r->dirs, r->ndirs);
+	if (rc == CMD_OK && r->has_inlines)
+		rc = add_inlines(&f);
+	if (rc == CMD_OK && r->has_inlines)
+		rc = add_inlines(&other);
 	if (rc == CMD_OK && r->has_waits)
 		rc = flame_files_choose(&f, PROFILE_WAITS);
 	if (rc == CMD_OK && r->has_waits)
@@ -241,7 +263,7 @@ static int check_request(const struct cmd_info *self, const struct flame_request
 	return CMD_OK;
 }
 
-enum { OPT_DIFF = 256, OPT_FORMAT, OPT_KERNEL, OPT_NODE, OPT_OFFCPU, OPT_PER_JOULE, OPT_PROCESS, OPT_TASK, OPT_THREAD };
+enum { OPT_DIFF = 256, OPT_FORMAT, OPT_INLINES, OPT_KERNEL, OPT_NODE, OPT_OFFCPU, OPT_PER_JOULE, OPT_PROCESS, OPT_TASK, OPT_THREAD };
 
 static const struct cmd_option flame_options[] = {
 	{ NULL, 0, NULL, "Which files" },
@@ -256,6 +278,7 @@ static const struct cmd_option flame_options[] = {
 	{ NULL, 0, NULL, "Output" },
 	{ "diff", OPT_DIFF, "JOBID", "compare with this job or file" },
 	{ "format", OPT_FORMAT, "html|svg|folded|pprof|speedscope|text", "this format, whatever FILE's suffix" },
+	{ "inlines", OPT_INLINES, NULL, "also functions that the compiler inlined (gcc -g)" },
 	{ "output", 'o', "FILE", "write to this file, as .html" },
 	{ "offcpu", OPT_OFFCPU, NULL, "where threads waited (--ceems-profile=offcpu)" },
 	{ "per-joule", OPT_PER_JOULE, NULL, "weigh samples by energy instead of time" },
@@ -297,6 +320,9 @@ static int cmd_flame_run(const struct cmd_info *self, int argc, char **argv)
 			break;
 		case OPT_FORMAT:
 			format = optarg;
+			break;
+		case OPT_INLINES:
+			r.has_inlines = true;
 			break;
 		case OPT_KERNEL:
 			r.filter.hides_kernel = !strcmp(optarg, "hide");

@@ -189,7 +189,7 @@ void profile_jit_keep(struct profile_jit *j, uint32_t pid, uint64_t address, uin
 static int name_kept(struct profile_jit *j, struct jit_process *p)
 {
 	const struct symbol *symbol;
-	uint32_t function;
+	struct profile_line line = { 0 };
 	size_t i, n = 0;
 	int rc = 0;
 
@@ -198,9 +198,9 @@ static int name_kept(struct profile_jit *j, struct jit_process *p)
 	for (i = 0; i < p->nkept && rc >= 0; i++) {
 		symbol = perf_map_find(&p->map, p->kept[i].address);
 		if (symbol)
-			rc = add_function(j, symbol, &function);
+			rc = add_function(j, symbol, &line.function);
 		if (symbol && rc > 0)
-			rc = profile_name_location(j->profile, p->kept[i].location, function);
+			rc = profile_set_lines(j->profile, p->kept[i].location, &line, 1);
 		else
 			p->kept[n++] = p->kept[i];
 	}

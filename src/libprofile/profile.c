@@ -308,21 +308,30 @@ static uint64_t hash_location(const struct profile_location *l)
 	return hash;
 }
 
+static int check_lines(const struct profile *p, const struct profile_line *line, size_t n)
+{
+	size_t i;
+
+	if (n > PROFILE_LINES_MAX)
+		return -ERANGE;
+	for (i = 0; i < n; i++)
+		if (line[i].function >= p->nfunctions)
+			return -EINVAL;
+	return 0;
+}
+
 int profile_add_location(struct profile *p, const struct profile_location *l, uint32_t *ret)
 {
 	struct profile_location new = *l;
 	uint64_t hash;
 	uint32_t found;
-	size_t i;
 	int rc;
 
 	if (l->mapping != PROFILE_NONE && l->mapping >= p->nmappings)
 		return -EINVAL;
-	if (l->nlines > PROFILE_LINES_MAX)
-		return -ERANGE;
-	for (i = 0; i < l->nlines; i++)
-		if (l->line[i].function >= p->nfunctions)
-			return -EINVAL;
+	rc = check_lines(p, l->line, l->nlines);
+	if (rc < 0)
+		return rc;
 	hash = hash_location(l);
 	found = place_find(&p->store->locations, hash, is_same_location, p, l);
 	if (found == PLACE_NONE) {
@@ -341,16 +350,19 @@ int profile_add_location(struct profile *p, const struct profile_location *l, ui
 	return 0;
 }
 
-int profile_name_location(struct profile *p, uint32_t location, uint32_t function)
+int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *line, size_t n)
 {
-	const struct profile_line line = { .function = function };
-	const struct profile_line *copy = arena_copy(&p->store->arena, &line, sizeof(line));
+	const struct profile_line *copy;
+	int rc = check_lines(p, line, n);
 
+	if (rc < 0)
+		return rc;
+	copy = arena_copy(&p->store->arena, line, n * sizeof(*line));
 	if (!copy)
 		return -ENOMEM;
-	/* The index still has the location as one without a function, and does not find it any more. */
+	/* The index still has the location with its former lines, and does not find it any more. */
 	p->location[location].line = copy;
-	p->location[location].nlines = 1;
+	p->location[location].nlines = n;
 	return 0;
 }
 

@@ -129,8 +129,11 @@ uint64_t profile_rebase(const struct profile *p, uint32_t mapping, uint64_t star
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);
 /* Locations with the same address but other lines are not equal. */
 int profile_add_location(struct profile *p, const struct profile_location *l, uint32_t *ret);
-/* Gives LOCATION, which has no function, the function FUNCTION. Both are indexes in P. Returns 0 or -ENOMEM. */
-int profile_name_location(struct profile *p, uint32_t location, uint32_t function);
+/*
+ * Gives the location with index LOCATION the lines LINE[n], instead of those that it has. Returns 0; -EINVAL: an index in
+ * them is out of range; -ERANGE: N is above PROFILE_LINES_MAX; or -ENOMEM.
+ */
+int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *line, size_t n);
 /*
  * Adds the values of S to the sample with the same stack, and the same labels in the same order. If
  * there is none, adds S.

@@ -104,6 +104,46 @@ is "$(sed -n 's/^<script type="application\/json" id="data">//p; /^"names"/p; /^
 is "$(flame 8 --diff 7 -o diff.html)" "" "a page of a difference"
 has "$(cat diff.html)" "compared with job 7 on 2 nodes" "  says of what"
 
+# --- inlined functions
+cat >app.c <<'EOF'
+static inline __attribute__((always_inline)) int inner(volatile int *p)
+{
+	int i, sum = 0;
+	for (i = 0; i < 100; i++)
+		sum += p[0] * p[1];
+	return sum;
+}
+__attribute__((noinline)) int outer(volatile int *p)
+{
+	return inner(p) + 1;
+}
+int main(int argc, char **argv)
+{
+	volatile int two[2] = { argc, 0 };
+	(void)argv;
+	return outer(two);
+}
+EOF
+gcc -O2 -g -o app app.c && cp app bare && strip --strip-debug bare || bail "gcc"
+# stacks FILE: samples in the first 32 bytes of outer(), which are where the linker put them in the file
+stacks() {
+	begin=$(nm "$1" | sed -n 's/^0*\([0-9a-f]*\) T outer$/\1/p')
+	i=0
+	while [ $i -lt 32 ]; do
+		printf '1 0 app app whole +%x:%s\n' $((0x$begin + i)) "$dir/$1"
+		i=$((i + 1))
+	done
+}
+stacks app | profile app.pb.gz 5 0 n1
+stacks bare | profile bare.pb.gz 5 0 n1
+is "$(flame app.pb.gz --format folded)" "app;[app] 320000000" "functions are unknown"
+out=$(flame app.pb.gz --inlines --format folded)
+has "$out" "app;outer;inner " "with --inlines, the inlined one is below the one that has it"
+is "$(printf '%s\n' "$out" | grep -cvE '^app;outer(;inner)? [0-9]+$')" 0 "  and no other is there"
+is "$(flame app.pb.gz --inlines -o inlines.pb.gz; flame inlines.pb.gz --format folded)" "$out" "  also in a file for pprof"
+is "$(flame bare.pb.gz --inlines --format folded)" "ceems: profile on n1: no inlined functions: no program of it is here with debug information (gcc -g)
+app;[bare] 320000000" "a program without debug information: a line that says so"
+
 # --- names that a user wrote
 profile evil.pb.gz 9 0 n1 <<'EOF'
 1 0 </script><b> app whole ma"in;</script><script>alert(1)</script>;a&b'c;	x

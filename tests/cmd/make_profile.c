@@ -2,7 +2,8 @@
 /*
  * make_profile JOB STEP NODE START: writes a profile in pprof's format to stdout, for tests. A line of stdin is a stack:
  * "COUNT TASK PROCESS THREAD END FRAME;...", the outermost frame first. END is whole, cut or failed; a frame
- * "k:NAME" is the kernel's, "?PATH" has no name. "#TEXT" is a comment. A sample is 10 ms.
+ * "k:NAME" is the kernel's, "?PATH" has no name, "+OFFSET:PATH" is the code at that offset (hexadecimal) in the file. "#TEXT"
+ * is a comment. A sample is 10 ms.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -12,8 +13,23 @@
 
 #define FRAMES 128
 
+static uint32_t add_code(struct profile *p, const char *frame)
+{
+	char *path;
+	struct profile_location l = { .address = strtoull(frame, &path, 16) };
+	const struct profile_mapping m = { .path = path + 1, .build_id = "", .limit = UINT32_MAX };
+	uint32_t place = 0;
+
+	if (*path != ':' || profile_add_mapping(p, &m, &l.mapping) < 0 || profile_add_location(p, &l, &place) < 0)
+		exit(1);
+	return place;
+}
+
 static uint32_t add_frame(struct profile *p, const char *frame)
 {
+	if (*frame == '+')
+		return add_code(p, frame + 1);
+
 	const bool is_kernel = !strncmp(frame, "k:", 2), is_nameless = *frame == '?';
 	const struct profile_mapping m = { is_kernel   ? PROFILE_KERNEL :
 					   is_nameless ? frame + 1 :
