@@ -1,22 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernels.t [VMLINUZ...]: BPF programs and counters on other kernels than this machine's [those in /boot]. Each is booted
-# in an emulated guest (no KVM needed, about 25 s), in which the unit tests below run on cgroup v2, and those of V1 also on
-# the v1 freezer. To get a kernel without installing it: apt-get download linux-image-...-cloud-amd64; dpkg -x. Not part of
-# `make check`. BUILDDIR names the build, QEMU the emulator.
+# kernels.t [VMLINUZ...]: BPF programs, counters and profiles on other kernels than this machine's [Debian's 5.10, 6.1 and
+# 6.12]. Each is booted in an emulated guest (no KVM needed, a minute or two), in which the unit tests below run on cgroup
+# v2, and those of V1 also on the v1 freezer. Not part of `make check`. BUILDDIR names the build, QEMU the emulator.
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
-V2="probes slots taskcount nodeprobes stepgroup tcpcount netcount perf"
+V2="probes slots taskcount nodeprobes stepgroup tcpcount netcount perf stacks offcpu"
 V1="taskcount"
 
 build=${BUILDDIR:-$PWD}
-[ $# -gt 0 ] || set -- /boot/vmlinuz-*
-[ -e "$1" ] || skip_all "no kernel given and none in /boot"
 ! why=$(vm_missing) || skip_all "$why"
+if [ $# -eq 0 ]; then
+	for version in 5.10 6.1 6.12; do
+		dir=$("$top/tests/guest/kernel" cloud "$version") && set -- "$@" "$dir"/boot/vmlinuz-*
+	done
+	[ $# -gt 0 ] || skip_all "no kernel of Debian can be had"
+fi
 for test in $V2 $V1; do
 	[ -x "$build/tests/unit/test_$test" ] ||
 		skip_all "$build/tests/unit/test_$test is not built (make check)"
