@@ -63,18 +63,13 @@ int cmd_error(const char *fmt, ...)
 	return CMD_FAILED;
 }
 
-int cmd_usage(const struct cmd_info *self, enum cmd_exit code)
-{
-	(void)self;
-	return (int)code;
-}
-
 /* ---------------------------------------------------------------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char dir[] = "--dir=................................................................................";
-	char *argv[] = { "dashboards", "--check=http://h", "--set=jobid=1", dir, NULL };
+	char check[] = "--check=http://h", set[] = "--set=jobid=1";
+	char *argv[] = { check, check, set, dir, NULL };
 	struct fuzz_parts p = { data, size };
 	const uint8_t *dashboard;
 	size_t n;
