@@ -120,7 +120,7 @@ file=$home/ceems-profile-$job.0-n1.pb.gz
 diag <<<"$(of "$file" "comments")"
 
 for name in "${programs[@]}"; do
-	mine="[s for s in samples if s.labels['process'] == '${name:0:15}']"
+	mine="[s for s in samples if s.labels.get('process') == '${name:0:15}']"
 	count="sum(s.count for s in $mine)"
 	has="lambda name: sum(s.count for s in $mine if any(name in f.split('(')[0].replace('::', '.').replace(' ', '.').split('.') for f in s.frames))"
 	share="(lambda has: has('heavy') / max(1, has('heavy') + has('light')))($has)"
@@ -136,7 +136,7 @@ done
 
 for name in c-plain c-pie c-static c-threads c-short c-deleted c-chroot; do
 	[[ " ${programs[*]} " == *" $name "* ]] || continue
-	frames="[(s.count, f) for s in samples if s.labels['process'] == '$name' for f in s.frames]"
+	frames="[(s.count, f) for s in samples if s.labels.get('process') == '$name' for f in s.frames]"
 	is "$(of "$file" "sum(n for n, f in $frames if '+0x' not in f) >= 0.99 * sum(n for n, f in $frames)")" True \
 		"$name: 99 % of its frames have names"
 done
@@ -144,7 +144,7 @@ done
 for pair in "openmp:heavy [OpenMP]" "fortran:work::heavy"; do
 	name=${pair%%:*}
 	[[ " ${programs[*]} " == *" $name "* ]] || continue
-	is "$(of "$file" "any('${pair#*:}' in s.frames for s in samples if s.labels['process'] == '$name')")" True \
+	is "$(of "$file" "any('${pair#*:}' in s.frames for s in samples if s.labels.get('process') == '$name')")" True \
 		"$name: a function reads ${pair#*:}"
 done
 
@@ -161,7 +161,7 @@ if [ -n "$perf" ]; then
 		sort -k2 -rn >"$e2e_work/perf.txt"
 	head -n 5 "$e2e_work/perf.txt" >"$e2e_work/perf.top"
 	while read -r name part all; do
-		mine="[s for s in samples if s.labels['process'] == 'c-pie' and s.frames]"
+		mine="[s for s in samples if s.labels.get('process') == 'c-pie' and s.frames]"
 		plain="s.frames[0].split(' ')[0].split('@')[0].split('.')[0].replace('memmove', 'memcpy')"
 		share="sum(s.count for s in $mine if $plain == '$name') / sum(s.count for s in $mine)"
 		is "$(of "$file" "abs($share - $part) <= max(0.02, 4 * (2 * $part * (1 - $part) / $all) ** 0.5)")" True \
@@ -188,7 +188,7 @@ for task in "0 c-pie" "1 cpp"; do
 	mine="[s for s in samples if s.labels.get('task') == $rank]"
 	has="lambda name: sum(s.count for s in $mine if any(name in f.split('(')[0].split('.') for f in s.frames))"
 	share="(lambda has: has('heavy') / max(1, has('heavy') + has('light')))($has)"
-	is "$(of "$file" "{s.labels['process'] for s in $mine} - {'srun', 'slurmstepd', 'two', 'sh'}")" "{'$name'}" "task $rank is $name alone"
+	is "$(of "$file" "{s.labels.get('process') for s in $mine} - {'srun', 'slurmstepd', 'two', 'sh'}")" "{'$name'}" "task $rank is $name alone"
 	is "$(of "$file" "(lambda n: abs($share - $part) <= max(0.02, 4 * ($part * (1 - $part) / max(1, n)) ** 0.5))(sum(s.count for s in $mine))")" True \
 		"  heavy() has $(of "$file" "'%.4f' % ($share)"), of CPU time $part"
 done

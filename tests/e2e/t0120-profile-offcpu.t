@@ -38,6 +38,8 @@ out=$(as user1 env -C "$home" "$BUILD_DIR/src/cmd/ceems" flame "$job" --offcpu 2
 has "$out" "of off-CPU time" "ceems flame --offcpu says what it shows"
 out=$(as user1 env -C "$home" "$BUILD_DIR/src/cmd/ceems" flame "$job" --offcpu --format folded 2>&1)
 has "$out" "main;sleeps" "  and where"
+is "$(of "$file" "any('hrtimer_nanosleep' in s.frames and 'sleeps' in s.frames for s in samples if s.wait_ns)")" True \
+	"the kernel's part of a stack is there, too"
 is "$(grep -c bpf_ <<<"$out")" 0 "  without our own functions"
 passes "a step without offcpu" as user1 srun --ceems-profile sh -c "exec $e2e_work/two_waits 1"
 is "$(inside bpftool prog show 2>/dev/null | grep -c ceems_offcpu)" 0 "no program is left in the kernel"
