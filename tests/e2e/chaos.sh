@@ -66,6 +66,13 @@ replay_refused() {
 	done
 }
 
+# slurmctld exits if slurmdbd is down at its start and it has no saved state of slurmdbd
+slurmctld_died_of_nothing_else() {
+	is "$(grep -E '^slurmctld: fatal|terminate called|Segmentation' "$LOG_DIR/slurmctld.out" |
+		grep -v 'for some reason we have no TRES')" '' \
+		"slurmctld died of nothing else"
+}
+
 # compare STORM: sacct, Kafka, MariaDB and RecordFile must have the same jobs with the same values.
 compare() {
 	local count what rc

@@ -31,8 +31,5 @@ all_is_told
 replay_refused
 nothing_is_refused
 compare "$e2e_work/storm.json"
-# slurmctld exits if slurmdbd is down at its start and it has no saved state of slurmdbd
-is "$(grep -E '^slurmctld: fatal|terminate called|Segmentation' "$LOG_DIR/slurmctld.out" |
-	grep -v 'for some reason we have no TRES')" '' \
-	"slurmctld died of nothing else"
+slurmctld_died_of_nothing_else
 done_testing

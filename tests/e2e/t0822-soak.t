@@ -93,9 +93,7 @@ all_is_told
 replay_refused
 nothing_is_refused
 compare "$e2e_work/storm.json"
-is "$(grep -E '^slurmctld: fatal|terminate called|Segmentation' "$LOG_DIR/slurmctld.out" |
-	grep -v 'for some reason we have no TRES')" '' \
-	"slurmctld died of nothing else"
+slurmctld_died_of_nothing_else
 is "$(grep -hE 'terminate called|Segmentation|core dumped|double free|corrupt' "$LOG_DIR"/*.out "$LOG_DIR"/slurmd*.log)" '' \
 	"no other process died of a defect"
 done_testing
