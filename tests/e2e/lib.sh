@@ -147,6 +147,12 @@ needs_plugins() {
 	done
 }
 
+# needs_profiles: skip the file if ceems-profile is not built, or nothing can read its files (pprof.py).
+needs_profiles() {
+	[ -x /usr/bin/python3 ] || skip_all "python3 is not installed"
+	[ -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/helpers/ceems-profile" ] || skip_all "built without profiles"
+}
+
 # needs_slurm VERSION WHY: skip the file if Slurm is older than VERSION, such as 24.05.
 needs_slurm() {
 	local version

@@ -6,8 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
 . "$(dirname "$0")/energy.sh"
-[ -x /usr/bin/python3 ] || skip_all "python3 is not installed"
-[ -x "$E2E_BUILDDIR/src/helpers/ceems-profile" ] || skip_all "built without profiles"
+needs_profiles
 type cc >/dev/null 2>&1 || skip_all "no C compiler"
 cluster_up --plugins acct_gather,spank --fake-rapl --nodes 1 --cpus 4
 home=$DIR/home/user1
@@ -128,8 +127,9 @@ is "$(of "$a_file" "{'heavy', 'light', 'leaf', 'main'} <= {f for s in of(pid=$a_
 	"functions have names"
 if [ -x "$BUILD_DIR/src/cmd/ceems" ]; then
 	out=$(as user1 env -C "$home" "$BUILD_DIR/src/cmd/ceems" flame "$a" 2>&1)
-	has "$out" "heavy" "ceems flame shows them"
-	has "$out" "leaf" "  and what they call"
+	has "$out" "leaf" "ceems flame shows those in which samples are"
+	out=$(as user1 env -C "$home" "$BUILD_DIR/src/cmd/ceems" flame "$a" --format folded 2>&1)
+	has "$out" "heavy;leaf" "  and who called them"
 fi
 is "$(of "$a_file" "'[kernel.kallsyms]' in paths")" False "no kernel, which was not asked for"
 has "$(of "$b_file" "[s.frames[0] for s in samples if s.frames]")" "'" "with the kernel's functions"

@@ -5,8 +5,7 @@
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
-[ -x /usr/bin/python3 ] || skip_all "python3 is not installed"
-[ -x "$E2E_BUILDDIR/src/helpers/ceems-profile" ] || skip_all "built without profiles"
+needs_profiles
 type cc >/dev/null 2>&1 || skip_all "no C compiler"
 [ -r /sys/kernel/btf/vmlinux ] || skip_all "this kernel has no BTF"
 cluster_up --plugins acct_gather,spank --fake-rapl --nodes 1 --cpus 4

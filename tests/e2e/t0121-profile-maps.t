@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --ceems-profile=maps: the tasks' environment has Python, Java and Node.js write the names of the functions that they compile
-# at run time, and the profile has these names. Without maps the environment is the user's own.
+# --ceems-profile=maps sets variables of the tasks' environment. By them, Python, Java and Node.js write the names of the functions
+# that they compile at run time, and the profile has these names. Without maps the environment is the user's own.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
-[ -x /usr/bin/python3 ] || skip_all "python3 is not installed"
-[ -x "$E2E_BUILDDIR/src/helpers/ceems-profile" ] || skip_all "built without profiles"
+needs_profiles
 cluster_up --plugins acct_gather,spank --fake-rapl --nodes 1 --cpus 4
 here=$e2e_top/tests/e2e
 home=$DIR/home/user1

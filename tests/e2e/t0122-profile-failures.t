@@ -6,8 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank
 . "$(dirname "$0")/energy.sh"
-[ -x /usr/bin/python3 ] || skip_all "python3 is not installed"
-[ -x "$E2E_BUILDDIR/src/helpers/ceems-profile" ] || skip_all "built without profiles"
+needs_profiles
 type cc >/dev/null 2>&1 || skip_all "no C compiler"
 cluster_up --plugins acct_gather,spank --fake-rapl --nodes 1 --cpus 8
 home=$DIR/home/user1
