@@ -258,8 +258,8 @@ int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *
 int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret,
 		struct errmsg *err);
 /*
- * For slurmstepd: slurmd has begun a new ledger in DIR since ledger_open(), because it is of another
- * version. Nobody books into L any more.
+ * Returns whether slurmd has replaced L by a new ledger in DIR since ledger_open(). It does so if its ledger has
+ * another version. Nobody books into L any more.
  */
 bool ledger_is_replaced(const struct ledger *l, const char *dir);
 void ledger_close(struct ledger *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_inlines.h - finds which functions were inlined at the locations of a profile, and their lines in the source,
- * by the debug information of the files that ran.
+ * profile_inlines.h - finds inlined functions: reads from the debug information of the files that ran, which functions the
+ * compiler inlined at each location of a profile, and their source lines.
  */
 #ifndef CEEMS_PROFILE_INLINES_H
 #define CEEMS_PROFILE_INLINES_H
