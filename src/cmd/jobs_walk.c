@@ -20,7 +20,7 @@
 /* The same where memory is saved, and in a time without jobs. A site may have 100,000 jobs a day. */
 #define SLICE_MOST_SAVING_S 86400
 #define SLICE_GAP_S (4 * 3600)
-#define SLICE_JOBS 4000
+#define SLICE_JOBS 1000
 #define SLICE_GROWTH 8
 
 struct walk {

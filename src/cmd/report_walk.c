@@ -111,6 +111,7 @@ int report_walk(const struct report_options *o, const struct report_walk *w)
 				  .cluster = o->choice.cluster,
 				  .from = w->from,
 				  .to = w->to,
+				  .saves_memory = w->all_users || o->choice.all_users,
 				  .shows_progress = isatty(STDERR_FILENO),
 				  .each = walk_job,
 				  .arg = &walking };
