@@ -5,12 +5,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
 #define BUCKETS 4096u
 /* Ended processes whose mappings are kept; and the most mappings of one process. */
 #define ENDED_MAX 1024u
 #define SPANS_MAX 4096u
+/* The pause after /proc was read again: this often its duration. */
+#define REREAD_COST 20
 
 struct span {
 	uint64_t start, limit;
@@ -20,10 +23,10 @@ struct span {
 struct space { /* the mappings of one process */
 	uint32_t pid;
 	/*
-	 * All mappings are known: from perf's records since the exec, or from the parent at a fork. Also if /proc was
-	 * read, or could not be.
+	 * All mappings up to then are known: from perf's records since the exec, from the parent at a fork, or because
+	 * /proc was read, or could not be. 0: not yet.
 	 */
-	bool is_whole;
+	uint64_t known_ns;
 	bool has_ended;
 	struct span *span; /* ordered by address, without overlaps */
 	size_t n, room;
@@ -35,6 +38,8 @@ struct profile_maps {
 	struct space *bucket[BUCKETS];
 	uint32_t ended[ENDED_MAX]; /* ring of the last processes that ended; pid 0: unused */
 	uint32_t next_ended;
+	uint64_t lost_ns; /* records before then may be missing */
+	uint64_t due_ns;  /* no process is read again before then */
 };
 
 int profile_maps_create(struct profile *p, struct profile_maps **ret)
@@ -201,7 +206,8 @@ static int learn_fork(struct profile_maps *m, const struct stacks_record *r)
 	if (!s)
 		return -ENOMEM;
 	s->n = 0;
-	s->has_ended = s->is_whole = false;
+	s->has_ended = false;
+	s->known_ns = 0;
 	if (!parent || !parent->n)
 		return 0;
 	if (s->room < parent->n) {
@@ -214,7 +220,7 @@ static int learn_fork(struct profile_maps *m, const struct stacks_record *r)
 	}
 	memcpy(s->span, parent->span, parent->n * sizeof(*s->span));
 	s->n = parent->n;
-	s->is_whole = parent->is_whole;
+	s->known_ns = parent->known_ns;
 	return 0;
 }
 
@@ -240,6 +246,9 @@ int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r)
 	case STACKS_EXIT:
 		learn_exit(m, r);
 		return 0;
+	case STACKS_LOST:
+		m->lost_ns = r->mono_ns > m->lost_ns ? r->mono_ns : m->lost_ns;
+		return 0;
 	case STACKS_EXEC:
 	case STACKS_MAPPING:
 		break;
@@ -252,14 +261,36 @@ int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r)
 	if (r->kind == STACKS_MAPPING)
 		return learn_mapping(m, s, r);
 	s->n = 0;
-	s->is_whole = true;
+	s->known_ns = r->mono_ns;
 	s->has_ended = false;
 	return 0;
 }
 
 /* --- /proc -------------------------------------------------------------------------------- */
 
-/* Adds a line of /proc/PID/maps, "start-limit perms offset dev inode   path", if it is executable. */
+/*
+ * Returns whether NEW is known from a record, which may also have a build id. A file that was
+ * deleted since then has another path in /proc.
+ */
+static bool has_mapping(const struct profile_maps *m, const struct space *s, const struct profile_mapping *new)
+{
+	const size_t i = find_span(s, new->start);
+	const struct span *span = &s->span[i];
+	const struct profile_mapping *old;
+	size_t len;
+
+	if (i == s->n || span->start > new->start || span->limit < new->limit)
+		return false;
+	old = &m->profile->mapping[span->mapping];
+	len = strlen(old->path);
+	return old->offset + (new->start - span->start) == new->offset && !strncmp(new->path, old->path, len) &&
+	       (!new->path[len] || !strcmp(new->path + len, " (deleted)"));
+}
+
+/*
+ * Adds a line of /proc/PID/maps, "start-limit perms offset dev inode   path", if it is executable
+ * and not known yet.
+ */
 static int learn_line(struct profile_maps *m, struct space *s, char *line)
 {
 	struct profile_mapping mapping = { .build_id = "" };
@@ -272,9 +303,10 @@ static int learn_line(struct profile_maps *m, struct space *s, char *line)
 	    !at || perms[2] != 'x' || mapping.limit < mapping.start)
 		return 0;
 	mapping.path = line[at] ? line + at : "//anon"; /* the path that the kernel's records have */
-	return add_mapping(m, s, &mapping);
+	return has_mapping(m, s, &mapping) ? 0 : add_mapping(m, s, &mapping);
 }
 
+/* Learns the mappings in /proc. What is not there any more is kept, for samples from before. */
 static int read_proc(struct profile_maps *m, struct space *s)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -283,11 +315,27 @@ static int read_proc(struct profile_maps *m, struct space *s)
 	size_t size = 0;
 	int rc = 0;
 
-	s->is_whole = true;
+	s->known_ns = clock_mono_ns();
 	(void)snprintf(path, sizeof(path), "/proc/%u/maps", s->pid);
 	f = fopen(path, "re");
 	while (rc == 0 && f && getline(&line, &size, f) > 0)
 		rc = learn_line(m, s, line);
+	return rc;
+}
+
+/* Reads the mappings of S if it must be done: the first time, or after lost records. */
+static int complete(struct profile_maps *m, struct space *s)
+{
+	uint64_t now_ns;
+	int rc;
+
+	if (s->known_ns && s->known_ns >= m->lost_ns)
+		return 0;
+	now_ns = clock_mono_ns();
+	if (s->known_ns && now_ns < m->due_ns)
+		return 0;
+	rc = read_proc(m, s);
+	m->due_ns = now_ns + (clock_mono_ns() - now_ns) * REREAD_COST;
 	return rc;
 }
 
@@ -296,12 +344,11 @@ int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, ui
 {
 	struct space *s = space_of(m, pid);
 	size_t i;
-	int rc = 0;
+	int rc;
 
 	if (!s)
 		return -ENOMEM;
-	if (!s->is_whole)
-		rc = read_proc(m, s);
+	rc = complete(m, s);
 	if (rc < 0)
 		return rc;
 	i = find_span(s, address);

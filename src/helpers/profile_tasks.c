@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/libutil/fileio.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
@@ -16,12 +16,16 @@
 #define ENDED_MAX 1024u
 /* The most generations between a process that began before us and its task. */
 #define ANCESTORS_MAX 16
+/* The most threads that are read again in one second after losses: some 10 ms of CPU time. */
+#define CHECKS_MAX 1000u
 
 struct thread {
 	uint32_t tid; /* 0: this entry is free */
 	uint32_t pid;
 	int64_t rank;
-	bool has_ended; /* a new thread may have this tid by now */
+	bool has_ended;	     /* a new thread may have this tid by now */
+	uint64_t known_ns;   /* the thread existed then, with this name */
+	uint64_t tried_ns;   /* time of the last loss after which it was read, or was gone already */
 	char name[WIRE_NAME_MAX];
 };
 
@@ -34,6 +38,9 @@ struct profile_tasks {
 	uint32_t size, n; /* SIZE is a power of 2 */
 	uint32_t ended[ENDED_MAX]; /* ring of the last threads that ended; tid 0: unused */
 	uint32_t next_ended;
+	uint64_t lost_ns; /* records before then may be missing */
+	uint64_t second;  /* of the clock, in which NCHECKS threads were read again */
+	uint32_t nchecks;
 };
 
 static uint32_t place_of(const struct profile_tasks *t, uint32_t tid)
@@ -130,19 +137,37 @@ void profile_tasks_destroy(struct profile_tasks *t)
 	free(t);
 }
 
-/* Reads the name of TH from /proc, as it may have been set before the first record. */
-static void read_name(struct thread *th)
+/* Returns when the thread of ST started, on the clock of records: a tick or so too early, but never too late. */
+static uint64_t start_ns(const struct procstat *st)
 {
-	char path[64];
+	const uint64_t tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK), mono_ns = clock_mono_ns();
+	const uint64_t since_boot_ns = st->start_ticks * tick_ns, suspended_ns = clock_ns(CLOCK_BOOTTIME) - mono_ns;
 
-	(void)snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", th->pid, th->tid);
-	if (fileio_read_line("", path, th->name, sizeof(th->name)) < 0)
-		th->name[0] = '\0';
+	return since_boot_ns > suspended_ns ? since_boot_ns - suspended_ns : 0;
+}
+
+/* Reads thread TID of PID, if it existed at AT_NS. -ESRCH: it has ended, and a later thread may have its numbers. */
+static int read_thread(uint32_t pid, uint32_t tid, uint64_t at_ns, struct procstat *ret)
+{
+	int rc = procstat_read_thread((pid_t)pid, (pid_t)tid, ret);
+
+	return rc < 0 ? rc : start_ns(ret) > at_ns ? -ESRCH : 0;
 }
 
 static void set_name(struct thread *th, const char *name)
 {
 	(void)snprintf(th->name, sizeof(th->name), "%s", name);
+}
+
+/* Reads the name of TH, which existed at AT_NS. The name may have been set before the first record. */
+static void begin_thread(struct thread *th, uint64_t at_ns)
+{
+	const uint64_t now_ns = clock_mono_ns();
+	struct procstat st;
+	bool is_there = read_thread(th->pid, th->tid, at_ns, &st) == 0;
+
+	th->known_ns = is_there ? now_ns : at_ns;
+	set_name(th, is_there ? st.name : "");
 }
 
 int profile_tasks_add(struct profile_tasks *t, uint32_t pid, int64_t rank)
@@ -153,7 +178,7 @@ int profile_tasks_add(struct profile_tasks *t, uint32_t pid, int64_t rank)
 		return -ENOMEM;
 	th->pid = pid;
 	th->rank = rank;
-	read_name(th);
+	begin_thread(th, clock_mono_ns());
 	return 0;
 }
 
@@ -179,25 +204,62 @@ static int64_t find_rank(const struct profile_tasks *t, uint32_t pid)
  * Adds a thread whose fork we did not see: it was before sampling began, or on a CPU outside the
  * step. NULL: out of memory.
  */
-static struct thread *thread_adopt(struct profile_tasks *t, uint32_t pid, uint32_t tid)
+static struct thread *thread_adopt(struct profile_tasks *t, const struct stacks_record *r)
 {
-	int64_t rank = find_rank(t, pid);
-	struct thread *th = thread_put(t, tid);
+	int64_t rank = find_rank(t, r->pid);
+	struct thread *th = thread_put(t, r->tid);
 
 	if (!th)
 		return NULL;
-	th->pid = pid;
+	th->pid = r->pid;
 	th->rank = rank;
-	read_name(th);
+	begin_thread(th, r->mono_ns);
+	return th;
+}
+
+/* Returns whether a thread may be read again now. */
+static bool has_time_to_check(struct profile_tasks *t, uint64_t now_ns)
+{
+	if (now_ns / NSEC_PER_SEC != t->second) {
+		t->second = now_ns / NSEC_PER_SEC;
+		t->nchecks = 0;
+	}
+	return t->nchecks++ < CHECKS_MAX;
+}
+
+/*
+ * Returns the thread TID of PID, or NULL. If records were lost since it was checked, reads its name
+ * again, as a new name or exec may have been lost. If its end was lost and a thread that came later
+ * has its numbers at AT_NS, it is dropped. If it is gone, it keeps its name.
+ */
+static struct thread *thread_check(struct profile_tasks *t, uint32_t pid, uint32_t tid, uint64_t at_ns)
+{
+	struct thread *th = thread_find(t, tid);
+	const uint64_t now_ns = clock_mono_ns();
+	struct procstat st;
+
+	if (!th->tid || th->pid != pid)
+		return NULL;
+	if (th->known_ns >= t->lost_ns || th->tried_ns >= t->lost_ns || !has_time_to_check(t, now_ns))
+		return th;
+	if (read_thread(pid, tid, at_ns, &st) == 0) {
+		if (start_ns(&st) > th->known_ns) {
+			thread_drop(t, tid);
+			return NULL;
+		}
+		set_name(th, st.name);
+		th->known_ns = now_ns;
+	}
+	th->tried_ns = t->lost_ns;
 	return th;
 }
 
 static bool look_at_fork(struct profile_tasks *t, const struct stacks_record *r)
 {
-	const struct thread *parent = thread_find(t, r->parent_tid);
+	const struct thread *parent = thread_check(t, r->parent_pid, r->parent_tid, r->mono_ns);
 	struct thread copy, *th;
 
-	if (!parent->tid || parent->pid != r->parent_pid || parent->has_ended) {
+	if (!parent || parent->has_ended) {
 		thread_drop(t, r->tid); /* a process outside the step got the tid of an ended thread */
 		return false;
 	}
@@ -208,6 +270,7 @@ static bool look_at_fork(struct profile_tasks *t, const struct stacks_record *r)
 	copy.tid = r->tid;
 	copy.pid = r->pid;
 	copy.has_ended = false;
+	copy.known_ns = r->mono_ns;
 	*th = copy;
 	return true;
 }
@@ -225,33 +288,41 @@ static void thread_fill(const struct profile_tasks *t, const struct thread *th, 
 bool profile_tasks_look(struct profile_tasks *t, struct wire_message *m)
 {
 	const struct stacks_record *r = &m->record;
-	struct thread *th = thread_find(t, r->tid);
-	bool is_known = th->tid && th->pid == r->pid && !th->has_ended;
+	struct thread *th;
 
 	m->rank = WIRE_RANK_NONE;
 	switch (r->kind) {
 	case STACKS_LOST:
+		t->lost_ns = r->mono_ns > t->lost_ns ? r->mono_ns : t->lost_ns;
 		return true;
 	case STACKS_FORK:
 		return look_at_fork(t, r);
 	case STACKS_EXIT:
-		if (is_known)
-			thread_end(t, th);
-		return is_known;
+		th = thread_find(t, r->tid);
+		if (!th->tid || th->pid != r->pid || th->has_ended)
+			return false;
+		thread_end(t, th);
+		return true;
 	case STACKS_SAMPLE:
 	case STACKS_WAIT:
-		if (!th->tid || th->pid != r->pid)
-			th = thread_adopt(t, r->pid, r->tid);
+		(void)thread_check(t, r->pid, r->pid, r->mono_ns); /* the process has the name of its first thread */
+		th = thread_check(t, r->pid, r->tid, r->mono_ns);
+		if (!th)
+			th = thread_adopt(t, r);
 		if (th)
 			thread_fill(t, th, m);
 		return true;
 	case STACKS_NAME:
 	case STACKS_EXEC:
-		if (is_known)
-			set_name(th, r->text);
-		return is_known;
 	case STACKS_MAPPING:
-		return is_known;
+		th = thread_check(t, r->pid, r->tid, r->mono_ns);
+		if (!th || th->has_ended)
+			return false;
+		if (r->kind != STACKS_MAPPING) {
+			set_name(th, r->text);
+			th->known_ns = r->mono_ns;
+		}
+		return true;
 	}
 	return false;
 }

@@ -20,7 +20,8 @@ int profile_tasks_add(struct profile_tasks *t, uint32_t pid, int64_t rank);
 /*
  * Learns from the record of M. If it is a sample, sets the rank and names of M. False: the record
  * is of a thread outside the step and must be dropped. Samples are always the step's. If memory
- * runs out, a sample has no rank and no names.
+ * runs out, a sample has no rank and no names. After lost records, reads the name of each thread
+ * again from /proc, at its next record.
  */
 bool profile_tasks_look(struct profile_tasks *t, struct wire_message *m);
 

@@ -196,7 +196,7 @@ static int take_record(struct profile_writer *w, const struct wire_message *m)
 		return add_sample(w, m);
 	case STACKS_LOST:
 		w->lost += m->record.lost;
-		return 0;
+		break;
 	case STACKS_EXEC:
 		rc = profile_jit_forget(w->jit, m->record.pid);
 		break;

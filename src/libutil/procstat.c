@@ -15,35 +15,49 @@ int procstat_parse(const char *text, struct procstat *ret)
 {
 	uint64_t utime, stime, cutime, cstime;
 	struct procstat s;
-	/* skip the process name, which may contain blanks and ')' */
-	const char *p = strrchr(text, ')');
+	/* the name may contain blanks and parentheses */
+	const char *name = strchr(text, '('), *p = strrchr(text, ')');
 
-	if (!p || sscanf(p + 1,
-			 " %c %" SCNd32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-			 " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64,
-			 &s.state, &s.ppid, &utime, &stime, &cutime, &cstime,
-			 &s.start_ticks) != 7)
+	if (!name || !p || p < name ||
+	    sscanf(p + 1,
+		   " %c %" SCNd32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %*d %*d %*d %*d %" SCNu64,
+		   &s.state, &s.ppid, &utime, &stime, &cutime, &cstime, &s.start_ticks) != 7)
 		return -EINVAL;
+	(void)snprintf(s.name, sizeof(s.name), "%.*s", (int)(p - name - 1), name + 1);
 	s.cpu_ticks = utime + stime + cutime + cstime;
 	*ret = s;
 	return 0;
 }
 
-int procstat_read(pid_t pid, struct procstat *ret)
+static int procstat_read_file(const char *path, struct procstat *ret)
 {
-	_cleanup_close_ int fd = -1;
-	char path[32];
+	_cleanup_close_ int fd = fileio_open_at_root("", path);
 	char buf[1024];
 	ssize_t n;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = fileio_open_at_root("", path);
 	if (fd < 0)
 		return fd;
 	n = fileio_pread_all(fd, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n; /* -ESRCH: the process ended between open and read */
 	return procstat_parse(buf, ret);
+}
+
+int procstat_read(pid_t pid, struct procstat *ret)
+{
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	return procstat_read_file(path, ret);
+}
+
+int procstat_read_thread(pid_t pid, pid_t tid, struct procstat *ret)
+{
+	char path[48];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	return procstat_read_file(path, ret);
 }
 
 int procstat_own_start(uint64_t *ret)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 struct procstat {
+	char name[16];		/* 2: may contain any byte but NUL, also blanks and newlines */
 	char state;		/* 3: 'Z' is a zombie, 'X' dead */
 	int32_t ppid;		/* 4 */
 	/* 14 to 17: user and system time of the process and of its reaped children */
@@ -27,6 +28,8 @@ int procstat_parse(const char *text, struct procstat *ret);
  * -errno.
  */
 int procstat_read(pid_t pid, struct procstat *ret);
+/* The same for thread TID of process PID; start_ticks and name are the thread's. -ENOENT also: TID is of another process. */
+int procstat_read_thread(pid_t pid, pid_t tid, struct procstat *ret);
 
 /* Returns the start_ticks of the calling process; /proc is read once per process. */
 int procstat_own_start(uint64_t *ret);

@@ -85,12 +85,24 @@ done
 
 # --- lost samples --------------------------------------------------------------------------------------
 
-job=$(submit user1 -n1 -o /dev/null --wrap "srun --ceems-profile=999 $e2e_work/two 6 75")
-wait_for 60 inside pgrep -x -u root ceems-profile
+# On one CPU, a program fills the ring, and then another one begins: its exec and mappings are lost, too.
+cp "$e2e_work/two" "$e2e_work/later"
+go=$home/go
+cat >"$e2e_work/lossy" <<-EOT
+	#!/bin/sh
+	$e2e_work/two 6 75 &
+	while ! [ -e $go ]; do sleep 0.1; done
+	exec $e2e_work/later 4 75
+EOT
+chmod 755 "$e2e_work/lossy"
+job=$(submit user1 -n1 -o /dev/null --wrap "srun --ceems-profile=999 taskset -c 0 $e2e_work/lossy")
+wait_for 60 inside pgrep -x two
 sampler=$(inside pgrep -x -u root ceems-profile)
 inside kill -STOP "$sampler"
 # the ring of a CPU has room for 0.3 s
 sleep 4
+as user1 touch "$go"
+wait_for 60 inside pgrep -x later
 inside kill -CONT "$sampler"
 wait_booked "$job"
 file=$(file_of "$job" 0)
@@ -100,6 +112,10 @@ ok $? "samples that no ring has room for are counted: $lost"
 out=$(as user1 env -C "$home" "$BUILD_DIR/src/cmd/ceems" flame "$job" 2>&1)
 has "$out" "${lost//[][]/}" "  and ceems flame shows them"
 diag <<<"$(head -n 4 <<<"$out")"
+stands_in='sum(s.count for s in of(process="%s") if {"heavy", "light"} & set(s.frames))'
+# shellcheck disable=SC2059
+is "$(of "$file" "$(printf "$stands_in" later) > 1000 and $(printf "$stands_in" lossy) == 0")" True \
+	"a program whose exec was lost has its own name and functions: $(of "$file" "[(n, sum(s.count for s in of(process=n))) for n in sorted({s.labels['process'] for s in samples})]")"
 
 # --- slurmd is killed ----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,12 @@ int main(void)
 	ok(prctl(PR_SET_NAME, "a) Z 1 (b") == 0 && procstat_read(getpid(), &s) == 0,
 	   "a name that looks like other fields");
 	ok(s.state == 'R' && s.ppid == getppid() && s.start_ticks, "the fields after the name are right");
+	is_str(s.name, "a) Z 1 (b", "and so is the name");
+	is_int(procstat_read_thread(getpid(), getpid(), &c), 0, "a thread");
+	ok(!strcmp(c.name, s.name) && c.start_ticks == s.start_ticks, "  has the same");
+	is_int(procstat_read_thread(1, getpid(), &c), -ENOENT, "a thread of another process");
+	is_int(procstat_parse("7 (x S 1", &c), -EINVAL, "a line without an end of the name");
+	is_int(procstat_parse("7 )( S 1", &c), -EINVAL, "one that ends before it begins");
 	ok(procstat_is_alive(getpid(), s.start_ticks), "this process lives");
 	ok(procstat_is_alive(getpid(), 0), "  without its start time, too");
 	ok(!procstat_is_alive(getpid(), s.start_ticks + 1), "a process with its pid and another start time does not");

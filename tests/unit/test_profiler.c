@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parts of ceems-profile: the task of a thread, the file of an address, and messages between its processes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -10,6 +13,7 @@
 #include "src/helpers/kallsyms.h"
 #include "src/helpers/profile_maps.h"
 #include "src/helpers/profile_tasks.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tap.h"
 
@@ -84,6 +88,80 @@ static void test_tasks(void)
 	profile_tasks_destroy(NULL);
 }
 
+/* Tells T a record of thread TID of PID at time MONO_NS. */
+static bool sees_at(struct profile_tasks *t, enum stacks_kind kind, uint32_t pid, uint32_t parent, uint64_t mono_ns,
+		    const char *text, struct wire_message *ret)
+{
+	const struct stacks_record r = {
+		.kind = kind, .pid = pid, .tid = pid, .parent_pid = parent, .parent_tid = parent, .mono_ns = mono_ns, .text = text
+	};
+
+	return look(t, &r, ret);
+}
+
+static void test_lost_records(void)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	const uint64_t before_ns = clock_mono_ns() - NSEC_PER_SEC;
+	struct profile_tasks *t;
+	struct wire_message m;
+	uint64_t lost_ns;
+	uint32_t child;
+
+	is_int(profile_tasks_create(&t), 0, "tasks");
+	(void)prctl(PR_SET_NAME, "first");
+	is_int(profile_tasks_add(t, pid, 5), 0, "task 5");
+	child = (uint32_t)fork();
+	if (!child) {
+		(void)prctl(PR_SET_NAME, "child");
+		(void)pause();
+		_exit(0);
+	}
+	ok(sees_at(t, STACKS_FORK, child, pid, before_ns, NULL, &m), "a child, before one that has its pid by now");
+	ok(sees_at(t, STACKS_FORK, BASE, pid, before_ns, NULL, &m), "another child");
+	(void)prctl(PR_SET_NAME, "second");
+	ok(sees_at(t, STACKS_SAMPLE, pid, 0, clock_mono_ns(), NULL, &m) && !strcmp(m.thread, "first"), "a name is kept");
+	lost_ns = clock_mono_ns();
+	ok(sees_at(t, STACKS_LOST, 0, 0, lost_ns, NULL, &m), "until records are lost");
+	ok(sees_at(t, STACKS_SAMPLE, pid, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "second"), "  then it is read again");
+	ok(!strcmp(m.process, "second") && m.rank == 5, "  of the process, too, and the rank stays");
+	ok(sees_at(t, STACKS_SAMPLE, BASE, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "first") && m.rank == 5,
+	   "a process that is gone has its old name and rank");
+	ok(sees_at(t, STACKS_EXEC, BASE, 0, lost_ns, "app", &m), "  until a record has a new name");
+	ok(sees_at(t, STACKS_SAMPLE, BASE, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "app"), "  which is not lost");
+	ok(sees_at(t, STACKS_SAMPLE, child, 0, before_ns, NULL, &m) && !strcmp(m.thread, "first"),
+	   "a sample from before a pid was reused has the old name");
+	lost_ns = clock_mono_ns();
+	ok(sees_at(t, STACKS_LOST, 0, 0, lost_ns, NULL, &m), "records are lost again");
+	ok(!sees_at(t, STACKS_MAPPING, child, 0, lost_ns, "/home/other/secret", &m), "the new process may be another job's");
+	ok(sees_at(t, STACKS_SAMPLE, child, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "child") && m.rank == 5,
+	   "  but its samples are the step's, with its name and its parent's rank");
+	(void)kill((pid_t)child, SIGKILL);
+	(void)waitpid((pid_t)child, NULL, 0);
+	profile_tasks_destroy(t);
+}
+
+static void test_many_losses(void)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	struct profile_tasks *t;
+	struct wire_message m;
+	char name[16];
+	int i, read = 0;
+
+	is_int(profile_tasks_create(&t), 0, "tasks");
+	is_int(profile_tasks_add(t, pid, 5), 0, "task 5");
+	for (i = 0; i < 100000; i++) {
+		(void)snprintf(name, sizeof(name), "name%d", i);
+		(void)prctl(PR_SET_NAME, name);
+		(void)sees_at(t, STACKS_LOST, 0, 0, clock_mono_ns(), NULL, &m);
+		(void)sees_at(t, STACKS_SAMPLE, pid, 0, clock_mono_ns(), NULL, &m);
+		read += !strcmp(m.thread, name);
+	}
+	ok(read >= 1000 && read < 100000, "names are not read again at each of too many losses: %d of 100000", read);
+	profile_tasks_destroy(t);
+}
+
 /* --- maps --------------------------------------------------------------------------------- */
 
 static struct profile *profile;
@@ -111,6 +189,36 @@ static const char *at(struct profile_maps *m, uint32_t pid, uint64_t address)
 		(void)snprintf(text, sizeof(text), "%s+%llx", profile->mapping[mapping].path,
 			       (unsigned long long)(found - profile->mapping[mapping].start + profile->mapping[mapping].offset));
 	return rc == 0 ? text : rc == -ENOENT ? "none" : "error";
+}
+
+/* Maps a page of this program's file as code. */
+static void *map_code(size_t size)
+{
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	return mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+}
+
+static void test_lost_mappings(struct profile_maps *m)
+{
+	const uint32_t pid = (uint32_t)getpid(), before = profile->nmappings;
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	const struct stacks_record lost = { .kind = STACKS_LOST, .mono_ns = clock_mono_ns() };
+	void *page = map_code(size);
+	uint64_t start = (uint64_t)(uintptr_t)page;
+	char other[] = "/lib/other";
+
+	if (page == MAP_FAILED)
+		exit(99);
+	learn(m, STACKS_MAPPING, pid, 0, other, 0x30000, size);
+	is_str(at(m, pid, start), "none", "a mapping that no record told");
+	is_int(profile_maps_learn(m, &lost), 0, "records were lost");
+	while (!strcmp(at(m, pid, start), "none") && clock_mono_ns() < lost.mono_ns + 10 * NSEC_PER_SEC)
+		(void)usleep(1000); /* not so soon after it was read before */
+	ok(strstr(at(m, pid, start), "test_profiler"), "  so /proc is read again");
+	is_str(at(m, pid, 0x30000), "/lib/other+1000", "  and what is unmapped by now is kept");
+	is_u64(profile->nmappings, before + 2, "  what was known is not added again");
+	(void)munmap(page, size);
 }
 
 static void test_maps(void)
@@ -150,6 +258,7 @@ static void test_maps(void)
 	is_u64(i, 1100, "many ended");
 	is_str(at(m, BASE + 1, 0x50010), "none", "  and the first is forgotten");
 	ok(strstr(at(m, (uint32_t)getpid(), (uint64_t)(uintptr_t)test_maps), "test_profiler"), "a process from before: by /proc");
+	test_lost_mappings(m);
 	profile_maps_destroy(m);
 	profile_maps_destroy(NULL);
 	profile_destroy(profile);
@@ -255,6 +364,8 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 99;
 	test_tasks();
+	test_lost_records();
+	test_many_losses();
 	test_maps();
 	test_wire();
 	test_gone();
