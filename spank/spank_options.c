@@ -120,10 +120,10 @@ static struct spank_option options[] = {
 	  .has_arg = 0,
 	  .cb = option_trace_context },
 	{ .name = (char *)"ceems-profile",
-	  .arginfo = (char *)"HZ,STACKS,offcpu,maps",
+	  .arginfo = (char *)"HZ,STACKS,offcpu,cycles,maps",
 	  .usage = (char *)"write a file of what the step's tasks execute, sampled 1 to 999 times per second of CPU "
 			   "time (default 99), per step and node; STACKS: user (default), kernel, both; offcpu: also where threads wait; "
-			   "maps: have Python, Java and Node.js write the names of their functions",
+			   "cycles: by the PMU's cycles, not by time; maps: have Python, Java and Node.js write the names of their functions",
 	  .has_arg = 2,
 	  .cb = option_profile },
 };

@@ -308,6 +308,10 @@ static void check_profiles(struct check *c)
 			 *no_dump.text ? "frame pointers" : ".eh_frame and frame pointers", c->settings.profile_max_hz);
 	if (rc == 0 && *no_dump.text)
 		check_note(c, "profile", "%s; programs without frame pointers lack callers", no_dump.text);
+	if (rc == 0 && stacks_try_event(STACKS_CYCLES, &err) < 0)
+		check_note(c, "profile", "%s; --ceems-profile=cycles samples the CPU's clock", err.text);
+	else if (rc == 0)
+		check_ok(c, "profile", "cycles can be sampled: --ceems-profile=cycles");
 }
 
 void check_node(struct check *c)

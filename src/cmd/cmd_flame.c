@@ -127,38 +127,48 @@ static void filter_files(const struct flame_request *r, struct flame_files *f)
 		flame_filter(f->file[i].profile, &r->filter);
 }
 
+/* Sets what V shows: energy, or the one type of value that all files have. Prints an error if there are several. */
+static int choose_value(struct flame_files *f, struct flame_files *other, struct flame_view *v)
+{
+	struct errmsg err = { 0 };
+	const struct profile_type *type = flame_files_type(f, &err);
+	const struct profile_type *compared = !type ? NULL : other->n ? flame_files_type(other, &err) : type;
+
+	if (!type || !compared)
+		return cmd_error("%s", err.text);
+	if (strcmp(type->type, compared->type) != 0 || strcmp(type->unit, compared->unit) != 0)
+		return cmd_error("%s has %s/%s and %s has %s/%s, which cannot be compared", v->title, type->type, type->unit,
+				 v->other, compared->type, compared->unit);
+	flame_view_set_type(v, type);
+	return CMD_OK;
+}
+
 static int show_files(const struct flame_request *r, struct flame_files *f, struct flame_files *other)
 {
 	char note[128] = "";
 	char **gap = NULL;
-	const char *unit = flame_files_unit(f);
 	struct flame_view v = {
 		.title = flame_files_title(f),
 		.other = other->n ? flame_files_title(other) : NULL,
-		.what = r->by_energy ? "energy" : f->file[0].profile->type[f->file[0].type].type,
-		.unit = r->by_energy ? "joules" : unit,
+		.what = "energy",
+		.unit = "joules",
 	};
 	struct flame *flame = NULL;
-	int rc;
+	int rc = r->by_energy ? weigh_files(r, f, other, note, sizeof(note)) : CMD_OK;
 
-	if (!*unit || (other->n && strcmp(unit, flame_files_unit(other)) != 0))
-		return cmd_error("the profiles have samples of different units");
-	rc = r->by_energy ? weigh_files(r, f, other, note, sizeof(note)) : CMD_OK;
 	if (rc != CMD_OK)
 		return rc;
 	filter_files(r, f);
 	filter_files(r, other);
-	rc = make_flame(f, other, &flame);
+	rc = r->by_energy ? CMD_OK : choose_value(f, other, &v);
+	if (rc == CMD_OK)
+		rc = make_flame(f, other, &flame);
 	if (rc != CMD_OK)
 		return rc;
 	gap = flame_files_gaps(f);
 	v.flame = flame;
 	v.note = *note ? note : NULL;
 	v.gap = (const char *const *)gap;
-	if (!r->by_energy && !strcmp(v.what, "cpu"))
-		v.what = "CPU time";
-	else if (!r->by_energy && !strcmp(v.what, PROFILE_WAITS))
-		v.what = "off-CPU time";
 	if (!(flame->frame[FLAME_ROOT].total[FLAME_THIS] > 0))
 		rc = cmd_error("%s: no samples%s", v.title, r->filter.node || r->filter.process || r->filter.thread || r->filter.has_task ? " of these" : "");
 	else

@@ -40,6 +40,10 @@ const value = v => {
 	if (data.unit === "nanoseconds")
 		return v < 1e6 ? (v / 1e3).toPrecision(3) + " \u00b5s" : v < 1e9 ? (v / 1e6).toPrecision(3) + " ms" :
 			v < 6e10 ? (v / 1e9).toPrecision(3) + " s" : Math.floor(v / 6e10) + " min " + Math.round(v % 6e10 / 1e9) + " s";
+	if (data.unit === "cycles") {
+		const power = v < 1000 ? 0 : Math.min(6, Math.floor(Math.log10(v) / 3));
+		return (v / 1000 ** power).toFixed(power ? 2 : 0) + ["", " k", " M", " G", " T", " P", " E"][power];
+	}
 	return data.unit === "joules" ? Number(v.toPrecision(3)) + " J" : Math.round(v) + " " + data.unit;
 };
 const words = frame => {

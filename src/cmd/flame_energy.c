@@ -121,16 +121,25 @@ static bool is_same_step(const struct flame_file *a, const struct flame_file *b)
 	return !strcmp(a->job, b->job) && !strcmp(a->step, b->step);
 }
 
+/* Returns whether the files have the same type of value, so that both values can be added. */
+static bool is_same_type(const struct flame_file *a, const struct flame_file *b)
+{
+	const struct profile_type *x = &a->profile->type[a->type], *y = &b->profile->type[b->type];
+
+	return !strcmp(x->type, y->type) && !strcmp(x->unit, y->unit);
+}
+
 /* Sets the scale of file I, and of all later files of the same step. */
 static int scale_step(struct flame_files *f, size_t i, const char *const *dir, size_t ndirs, bool *is_cpu, bool *is_traced)
 {
 	struct step_joules joules;
 	double total = 0;
-	bool all = true;
+	bool all = true, is_one_type = true;
 	size_t k;
 
 	for (k = i; k < f->n; k++)
 		if (is_same_step(&f->file[i], &f->file[k])) {
+			is_one_type = is_one_type && is_same_type(&f->file[i], &f->file[k]);
 			all = all && find_trace(&f->file[k], dir, ndirs, &joules);
 			if (all) {
 				f->file[k].scale = f->file[k].total > 0 ? joules.j / f->file[k].total : 0;
@@ -141,6 +150,9 @@ static int scale_step(struct flame_files *f, size_t i, const char *const *dir, s
 	if (all)
 		return CMD_OK;
 	*is_traced = false;
+	if (!is_one_type)
+		return cmd_error("step %s.%s has samples of time and of cycles, so each node needs a trace", f->file[i].job,
+				 f->file[i].step);
 	if (!ask_slurmdbd(&f->file[i], &joules))
 		return cmd_error("the energy of step %s.%s is not known: not every node has a trace, and slurmdbd has none",
 				 f->file[i].job, f->file[i].step);

@@ -15,12 +15,14 @@ static const struct job_file_kind profile_kind = { "profile", "ceems-profile-", 
 
 /* --- reading ------------------------------------------------------------------------------------ */
 
-/* Returns the type of value to show: "cpu", which our files have, or else the last type, as pprof does. */
+/* Returns the type of value to show: the one that our files have, or else the last type, as pprof does. */
 static size_t choose_type(const struct profile *p)
 {
-	const int cpu = profile_find_type(p, "cpu", "nanoseconds");
+	int type = profile_find_type(p, "cpu", "nanoseconds");
 
-	return cpu >= 0 ? (size_t)cpu : p->ntypes - 1;
+	if (type < 0)
+		type = profile_find_type(p, "cycles", "count");
+	return type >= 0 ? (size_t)type : p->ntypes - 1;
 }
 
 static void take_label(const struct profile *p, const char *key, char *ret, size_t size)
@@ -174,15 +176,33 @@ const char *flame_files_title(struct flame_files *f)
 	return f->title;
 }
 
-const char *flame_files_unit(const struct flame_files *f)
+/* Returns the first file that has samples, or else the first one. */
+static const struct flame_file *first_file(const struct flame_files *f)
 {
-	const char *unit = f->file[0].profile->type[f->file[0].type].unit;
 	size_t i;
 
-	for (i = 1; i < f->n; i++)
-		if (strcmp(f->file[i].profile->type[f->file[i].type].unit, unit) != 0)
-			return "";
-	return unit;
+	for (i = 0; i < f->n; i++)
+		if (f->file[i].profile->nsamples)
+			return &f->file[i];
+	return &f->file[0];
+}
+
+const struct profile_type *flame_files_type(const struct flame_files *f, struct errmsg *err)
+{
+	const struct flame_file *first = first_file(f);
+	const struct profile_type *type = &first->profile->type[first->type], *other;
+	size_t i;
+
+	for (i = 0; i < f->n; i++) {
+		other = &f->file[i].profile->type[f->file[i].type];
+		if (!f->file[i].profile->nsamples || (!strcmp(other->type, type->type) && !strcmp(other->unit, type->unit)))
+			continue;
+		(void)errmsg_set(err, 0, "%s has %s/%s and %s has %s/%s, which cannot be added; --node shows one node",
+				 *first->node ? first->node : "a profile", type->type, type->unit,
+				 *f->file[i].node ? f->file[i].node : "another one", other->type, other->unit);
+		return NULL;
+	}
+	return type;
 }
 
 /* --- putting them together ---------------------------------------------------------------------- */
@@ -191,7 +211,8 @@ int flame_files_merge(const struct flame_files *f, struct profile **ret)
 {
 	struct profile *all = NULL;
 	size_t i;
-	int rc = profile_create(f->file[0].profile->type, f->file[0].profile->ntypes, &all);
+	const struct profile *first = first_file(f)->profile;
+	int rc = profile_create(first->type, first->ntypes, &all);
 
 	for (i = 0; rc == 0 && i < f->n; i++)
 		rc = profile_merge(all, f->file[i].profile);

@@ -40,8 +40,11 @@ int flame_files_choose(struct flame_files *f, const char *type);
 
 /* Returns a title such as "job 7 on 2 nodes", which lives as long as F. */
 const char *flame_files_title(struct flame_files *f);
-/* Returns the unit of the values that are shown; "" if the files have different units. */
-const char *flame_files_unit(const struct flame_files *f);
+/*
+ * Returns the type of the values that are shown. NULL: the files have different types, so their values
+ * cannot be added, and ERR says which. Ignores files without samples.
+ */
+const struct profile_type *flame_files_type(const struct flame_files *f, struct errmsg *err);
 
 /* Joins all profiles into *RET, which the caller destroys. F must not be empty. Returns 0 or -errno. */
 int flame_files_merge(const struct flame_files *f, struct profile **ret);

@@ -19,12 +19,46 @@
 
 /* --- words -------------------------------------------------------------------------------------- */
 
+void flame_view_set_type(struct flame_view *v, const struct profile_type *type)
+{
+	static const struct {
+		struct profile_type type;
+		const char *what, *unit;
+	} known[] = {
+		{ { "cpu", "nanoseconds" }, "CPU time", "nanoseconds" },
+		{ { "cycles", "count" }, "CPU cycles", "cycles" },
+		{ { PROFILE_WAITS, "nanoseconds" }, "off-CPU time", "nanoseconds" },
+	};
+	size_t i;
+
+	v->what = type->type;
+	v->unit = type->unit;
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(known[i].type.type, type->type) && !strcmp(known[i].type.unit, type->unit)) {
+			v->what = known[i].what;
+			v->unit = known[i].unit;
+		}
+}
+
+/* Writes a count such as "2.50 G" or "17". */
+static void write_count(double value, char *buf)
+{
+	static const char *const prefix[] = { "", " k", " M", " G", " T", " P", " E" };
+	size_t i = 0;
+
+	for (; value >= 1000 && i < ARRAY_SIZE(prefix) - 1; i++)
+		value /= 1000;
+	(void)snprintf(buf, FLAME_VALUE_SIZE, "%.*f%s", i ? 2 : 0, value, prefix[i]);
+}
+
 const char *flame_view_value(const struct flame_view *v, double value, char *buf)
 {
 	char time[SCREEN_TEXT_MAX];
 
 	if (!strcmp(v->unit, "nanoseconds"))
 		(void)snprintf(buf, FLAME_VALUE_SIZE, "%s", screen_time(value < 1e18 ? (uint64_t)value : (uint64_t)1e18, time));
+	else if (!strcmp(v->unit, "cycles"))
+		write_count(value, buf);
 	else if (!strcmp(v->unit, "joules"))
 		(void)snprintf(buf, FLAME_VALUE_SIZE, value < 1000 ? "%.3g J" : "%.0f J", value);
 	else

@@ -13,11 +13,14 @@ struct flame_view {
 	const struct flame *flame;
 	const char *title;	/* such as "job 7 on 2 nodes" */
 	const char *other;	/* title of the profile to compare with, or NULL */
-	const char *what;	/* what the values are: "CPU time" or "energy" */
-	const char *unit;	/* unit of the values: "nanoseconds", "joules", or another one of a file */
+	const char *what;	/* what the values are: "CPU time", "CPU cycles" or "energy" */
+	const char *unit;	/* unit of the values: "nanoseconds", "cycles", "joules", or another one of a file */
 	const char *note;	/* how the values were found, or NULL */
 	const char *const *gap;	/* lines that say which samples were lost or left out; ended by NULL */
 };
+
+/* Sets WHAT and UNIT of V for values of TYPE. */
+void flame_view_set_type(struct flame_view *v, const struct profile_type *type);
 
 #define FLAME_VALUE_SIZE 64
 /* These three write a text to BUF and return BUF: a value, such as "12.3 s" or "4.10 J"; */

@@ -80,19 +80,24 @@ static bool make_flame(const struct report_options *o, const struct job_site *si
 	struct job_id id = id_of(r);
 	const struct job_ids ids = { .id = &id, .n = 1 };
 	const size_t n = users_dirs(o, site->settings.profile_dir, r, dir);
+	const struct profile_type *type;
+	struct errmsg err = { 0 };
 	char job[16];
 
 	(void)snprintf(job, sizeof(job), "%u", r->job_id);
-	if (flame_files_look(&ret->files, &ids, job, dir, n) != CMD_OK || !ret->files.n ||
-	    !*flame_files_unit(&ret->files))
+	if (flame_files_look(&ret->files, &ids, job, dir, n) != CMD_OK || !ret->files.n)
 		return false;
+	type = flame_files_type(&ret->files, &err);
+	if (!type) {
+		(void)cmd_error("no flame graph of job %s: %s", job, err.text);
+		return false;
+	}
 	ret->flame = flame_create();
 	if (!ret->flame || flame_files_add_to(&ret->files, ret->flame, FLAME_THIS) < 0 || flame_finish(ret->flame) < 0)
 		return false;
 	ret->view = (struct flame_view){ .flame = ret->flame,
-					 .title = flame_files_title(&ret->files),
-					 .what = "CPU time",
-					 .unit = flame_files_unit(&ret->files) };
+					 .title = flame_files_title(&ret->files) };
+	flame_view_set_type(&ret->view, type);
 	return ret->flame->frame[FLAME_ROOT].total[FLAME_THIS] > 0;
 }
 

@@ -54,6 +54,7 @@ struct sampler {
 	struct profile_tasks *tasks;
 	struct kallsyms *kernel; /* NULL: kernel stacks are not sampled */
 	uint8_t *is_told;	 /* by a kernel function's number: its name was sent */
+	struct errmsg why_event; /* why another event than the wanted one is sampled */
 	int rc;			 /* first error of the wire, or 0 */
 };
 
@@ -131,10 +132,22 @@ static void pass_on(void *ctx, const struct stacks_record *r)
 		s->rc = wire_send(s->wire, &m);
 }
 
-static int tell_time(struct sampler *s, enum wire_kind kind)
+static int tell_begin(struct sampler *s)
 {
 	const struct wire_message m = {
-		.kind = kind, .wall_ns = clock_wall_ns(), .record.mono_ns = clock_mono_ns()
+		.kind = WIRE_BEGIN,
+		.event = stacks_event(s->stacks, &s->why_event),
+		.wall_ns = clock_wall_ns(),
+		.record = { .mono_ns = clock_mono_ns(), .text = s->why_event.text },
+	};
+
+	return wire_send(s->wire, &m);
+}
+
+static int tell_end(struct sampler *s)
+{
+	const struct wire_message m = {
+		.kind = WIRE_END, .counted = stacks_counted(s->stacks), .record.mono_ns = clock_mono_ns()
 	};
 
 	return wire_send(s->wire, &m);
@@ -166,6 +179,7 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 	_cleanup_close_ int fd = open(argv[8], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stacks_setup setup = {
 		.cgroup_fd = fd,
+		.event = request->stacks & PROFILE_REQUEST_CYCLES ? STACKS_CYCLES : STACKS_CLOCK,
 		.hz = request->hz,
 		.has_user = request->stacks & PROFILE_REQUEST_USER,
 		.has_kernel = request->stacks & PROFILE_REQUEST_KERNEL,
@@ -205,7 +219,7 @@ static void sample(struct sampler *s)
 		if (s->offcpu)
 			offcpu_drain(s->offcpu, pass_on, s); /* after the mappings of the same time */
 		if (s->rc == 0 && is_over)
-			s->rc = tell_time(s, WIRE_END);
+			s->rc = tell_end(s);
 		if (s->rc == 0)
 			s->rc = wire_flush(s->wire);
 	}
@@ -219,7 +233,7 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 		return errmsg_errno(err, rc, "tasks");
 	rc = open_stacks(s, request, argv, err);
 	if (rc == 0) {
-		s->rc = tell_time(s, WIRE_BEGIN);
+		s->rc = tell_begin(s);
 		/* read the names of tasks only now, so that no change before the events is missed */
 		rc = parse_tasks(s->tasks, argv[9]);
 		if (rc < 0)
@@ -377,6 +391,9 @@ int main(int argc, char **argv)
 	/* by the OOM killer, or by its user */
 	if (writer > 0 && waitpid(writer, &status, 0) == writer && WIFSIGNALED(status))
 		helper_say("error - the process that writes it was killed by signal %d", WTERMSIG(status));
+	/* slurmstepd logs the first line only, and a note means that the file is complete */
+	if (*s.why_event.text && rc == 0 && s.rc == 0 && !status)
+		helper_say("note - %s; the CPU's clock was sampled", s.why_event.text);
 	(void)fflush(stdout);
 	if (keeper > 0)
 		(void)waitpid(keeper, NULL, 0);

@@ -13,14 +13,16 @@
 #define WIRE_RANK_NONE INT64_C(-1)
 
 enum wire_kind {
-	WIRE_BEGIN,  /* sampling begins, at record.mono_ns and wall_ns */
+	WIRE_BEGIN,  /* sampling of EVENT begins, at record.mono_ns and wall_ns; record.text: why of no better one, or "" */
 	WIRE_RECORD, /* a record of the step's threads, or of lost samples */
 	WIRE_SYMBOL, /* record.text is the name of the kernel function with number record.start */
-	WIRE_END,    /* sampling has ended, at record.mono_ns */
+	WIRE_END,    /* sampling has ended, at record.mono_ns; EVENT was counted for the share COUNTED of the time */
 };
 
 struct wire_message {
 	enum wire_kind kind;
+	enum stacks_event event;
+	double counted; /* stacks_counted() */
 	uint64_t wall_ns;
 	int64_t rank; /* rank of the thread's task, or WIRE_RANK_NONE */
 	char process[WIRE_NAME_MAX], thread[WIRE_NAME_MAX];

@@ -32,11 +32,16 @@
  * half of them, new stacks get no pid, so that equal stacks of several processes are stored once.
  */
 #define STACKS_MAX 100000u
+/* Below this share of the time in which an event was counted, the file says so. */
+#define COUNTED_WHOLE 0.995
 #define DEPTH_MAX 256 /* the kernel's call chain has at most 127 addresses by default */
 
 struct profile_writer {
 	const struct profile_writer_setup *setup;
-	struct profile *profile;
+	enum stacks_event event;
+	double counted; /* share of the time in which EVENT was counted; 1 until sampling has ended */
+	char why_event[256]; /* why EVENT is not the one that was asked for; empty: it is */
+	struct profile *profile; /* NULL before WIRE_BEGIN, as are the next four */
 	struct profile_maps *maps;
 	struct profile_names *names;
 	struct profile_unwind *unwind;
@@ -151,7 +156,7 @@ static int add_sample(struct profile_writer *w, const struct wire_message *m)
 {
 	struct profile_label label[PROFILE_LABELS_MAX];
 	const bool is_wait = m->record.kind == STACKS_WAIT;
-	int64_t value[] = { !is_wait, is_wait ? 0 : (int64_t)(NSEC_PER_SEC / w->setup->hz), (int64_t)m->record.wait_ns };
+	int64_t value[] = { !is_wait, (int64_t)m->record.period, (int64_t)m->record.wait_ns };
 	struct profile_sample sample = { .value = value, .label = label };
 	struct stack s = { .depth = 0 };
 	size_t n = 0;
@@ -230,7 +235,12 @@ static int add_comments(const struct profile_writer *w, struct profile *p)
 	int rc = add_comment(p, "job=%s step=%s node=%s", s->job, s->step, s->node);
 
 	if (rc == 0)
-		rc = add_comment(p, "rate=%" PRIu32 "Hz stacks=%s", s->hz, s->stacks);
+		rc = add_comment(p, "event=%s rate=%" PRIu32 "Hz stacks=%s", stacks_events[w->event].name, s->hz, s->stacks);
+	if (rc == 0 && *w->why_event)
+		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:%s; the CPU's clock was sampled", s->node, w->why_event);
+	if (rc == 0 && w->counted < COUNTED_WHOLE)
+		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:%s were counted %.0f %% of the time, as the PMU has too few counters",
+				 s->node, stacks_events[w->event].value, 100 * w->counted);
 	if (rc == 0)
 		rc = add_comment(p, "size limit=%" PRIu64 "MiB stack limit=%u", s->size_max >> 20, STACKS_MAX);
 	if (rc == 0 && w->samples)
@@ -344,10 +354,38 @@ static void push_part(struct profile_writer *w)
 
 /* --- messages ----------------------------------------------------------------------------- */
 
+static int make_profile(struct profile_writer *w)
+{
+	const struct stacks_event_info *e = &stacks_events[w->event];
+	const struct profile_type types[] = {
+		{ "samples", "count" }, { e->value, e->unit }, { PROFILE_WAITS, "nanoseconds" }
+	};
+	/* the kernel chooses the period of cycles, anew for each sample */
+	const int64_t period = w->event == STACKS_CLOCK ? (int64_t)(NSEC_PER_SEC / w->setup->hz) : 0;
+	int rc = profile_create(types, w->setup->has_waits ? 3 : 2, &w->profile);
+
+	if (rc == 0)
+		rc = profile_set_period(w->profile, e->value, e->unit, period);
+	if (rc == 0)
+		rc = profile_maps_create(w->profile, &w->maps);
+	if (rc == 0)
+		rc = profile_names_create(w->profile, &w->names);
+	if (rc == 0)
+		rc = profile_unwind_create(w->maps, w->names, &w->unwind);
+	return rc < 0 ? rc : profile_jit_create(w->profile, &w->jit);
+}
+
 static int take_message(struct profile_writer *w, const struct wire_message *m)
 {
+	int rc;
+
 	switch (m->kind) {
 	case WIRE_BEGIN:
+		w->event = m->event;
+		(void)snprintf(w->why_event, sizeof(w->why_event), "%s", m->record.text);
+		rc = make_profile(w);
+		if (rc < 0)
+			return rc;
 		w->begin_ns = m->record.mono_ns;
 		w->profile->time_ns = (int64_t)m->wall_ns;
 		w->due_ns = clock_mono_ns() + WRITE_FIRST_NS;
@@ -359,6 +397,7 @@ static int take_message(struct profile_writer *w, const struct wire_message *m)
 	case WIRE_RECORD:
 		return take_record(w, m);
 	case WIRE_END:
+		w->counted = m->counted;
 		break;
 	}
 	return 0;
@@ -397,24 +436,9 @@ static int writer_next(struct profile_writer *w, struct wire *wire, struct errms
 
 int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wire, struct errmsg *err)
 {
-	static const struct profile_type types[] = {
-		{ "samples", "count" }, { "cpu", "nanoseconds" }, { PROFILE_WAITS, "nanoseconds" }
-	};
-	struct profile_writer w = { .setup = setup, .kernel = PROFILE_NONE, .push.fd = setup->push_fd };
-	int rc = profile_create(types, setup->has_waits ? 3 : 2, &w.profile);
+	struct profile_writer w = { .setup = setup, .counted = 1, .kernel = PROFILE_NONE, .push.fd = setup->push_fd };
+	int rc = 0;
 
-	if (rc == 0)
-		rc = profile_set_period(w.profile, "cpu", "nanoseconds", (int64_t)(NSEC_PER_SEC / setup->hz));
-	if (rc == 0)
-		rc = profile_maps_create(w.profile, &w.maps);
-	if (rc == 0)
-		rc = profile_names_create(w.profile, &w.names);
-	if (rc == 0)
-		rc = profile_unwind_create(w.maps, w.names, &w.unwind);
-	if (rc == 0)
-		rc = profile_jit_create(w.profile, &w.jit);
-	if (rc < 0)
-		(void)errmsg_errno(err, rc, "profile");
 	while (rc == 0)
 		rc = writer_next(&w, wire, err);
 	if (rc == -ENODATA)

@@ -22,6 +22,7 @@ static const struct {
 	{ "both,offcpu", BOTH | PROFILE_REQUEST_OFFCPU },
 	{ "offcpu", PROFILE_REQUEST_OFFCPU },
 	{ "maps", PROFILE_REQUEST_MAPS },
+	{ "cycles", PROFILE_REQUEST_CYCLES },
 };
 
 static uint32_t find_stacks(const char *word, size_t len)
@@ -47,7 +48,7 @@ static int add_word(const char *word, size_t len, struct profile_request *w, str
 	}
 	/* digits only: parse_u64_n() would also take a newline */
 	if (strspn(word, "0123456789") < len || parse_u64_n(word, len, &hz) < 0 || hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
-		return errmsg_set(err, -EINVAL, "'%.*s' is not a rate from 1 to %d per second, and not user, kernel, both, offcpu or maps",
+		return errmsg_set(err, -EINVAL, "'%.*s' is not a rate from 1 to %d per second, and not user, kernel, both, offcpu, cycles or maps",
 				  (int)(len < 40 ? len : 40), word, PROFILE_REQUEST_HZ_MAX);
 	if (w->hz)
 		return errmsg_set(err, -EINVAL, "'%.*s' is a second rate", (int)len, word);
@@ -84,7 +85,7 @@ const char *profile_request_stacks_name(uint32_t stacks)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(known); i++)
-		if (known[i].stacks == (stacks & ~(uint32_t)PROFILE_REQUEST_MAPS))
+		if (known[i].stacks == (stacks & (BOTH | PROFILE_REQUEST_OFFCPU)))
 			return known[i].name;
 	return "none";
 }

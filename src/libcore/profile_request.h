@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_request.h - parses the value of --ceems-profile: "[HZ][,user|kernel|both][,offcpu][,maps]". srun,
+ * profile_request.h - parses the value of --ceems-profile: "[HZ][,user|kernel|both][,offcpu][,cycles][,maps]". srun,
  * sbatch and salloc parse it to refuse mistakes, slurmstepd to act on it.
  */
 #ifndef CEEMS_PROFILE_REQUEST_H
@@ -19,6 +19,7 @@ enum profile_stack {
 	PROFILE_REQUEST_KERNEL = 1 << 1,
 	PROFILE_REQUEST_OFFCPU = 1 << 2, /* also where threads wait */
 	PROFILE_REQUEST_MAPS = 1 << 3, /* run-time compilers shall write the names of their code (spank_maps.h) */
+	PROFILE_REQUEST_CYCLES = 1 << 4, /* sampled by the PMU's cycles, not by the CPU clock */
 };
 
 /* A plain value, as stored in the ledger. All zero: nothing is asked for. */
@@ -35,7 +36,7 @@ int profile_request_parse(const char *text, struct profile_request *ret, struct 
 
 /*
  * Returns "user", "kernel" or "both", with ",offcpu" behind it if STACKS has that; "none" for another value. Ignores
- * PROFILE_REQUEST_MAPS, which the sampler need not know.
+ * PROFILE_REQUEST_MAPS and PROFILE_REQUEST_CYCLES, which say nothing about stacks.
  */
 const char *profile_request_stacks_name(uint32_t stacks);
 

@@ -72,7 +72,8 @@ static int make_arguments(const struct stepprofile_setup *setup, const struct le
 	if (hz > setup->settings->profile_max_hz)
 		hz = (uint32_t)setup->settings->profile_max_hz;
 	arg[6] = format("%" PRIu32, hz);
-	arg[7] = strdup(profile_request_stacks_name(slot->profile.stacks));
+	arg[7] = format("%s%s", profile_request_stacks_name(slot->profile.stacks),
+			slot->profile.stacks & PROFILE_REQUEST_CYCLES ? ",cycles" : "");
 	/* the program, still root then, opens the folder by this path; so it need not inherit a descriptor */
 	arg[8] = format("/proc/%d/fd/%d", (int)getpid(), setup->cgroup_fd);
 	arg[9] = tasks_text(setup);

@@ -15,9 +15,10 @@ cd "$dir" || exit 1
 flame() {
 	"$ceems" flame --conf empty.conf "$@" 2>&1
 }
-# profile NAME JOB STEP NODE [START]: writes a profile with the stacks on standard input
+# profile NAME JOB STEP NODE [START [cycles]]: writes a profile with the stacks on standard input
 profile() {
-	"$make_profile" "$2" "$3" "$4" "${5:-1000}" >"$1"
+	# shellcheck disable=SC2086 # no argument if there is none
+	"$make_profile" "$2" "$3" "$4" "${5:-1000}" ${6:-} >"$1"
 }
 profile ceems-profile-7.0-n1.pb.gz 7 0 n1 <<'EOF'
 60 0 app app whole main;solve;dgemm
@@ -144,6 +145,41 @@ is "$(flame app.pb.gz --inlines -o inlines.pb.gz; flame inlines.pb.gz --format f
 is "$(flame bare.pb.gz --inlines --format folded)" "ceems: profile on n1: no inlined functions: no program of it is here with debug information (gcc -g)
 app;[bare] 320000000" "a program without debug information: a line that says so"
 
+# --- cycles
+profile ceems-profile-10.0-n1.pb.gz 10 0 n1 1000 cycles <<'EOF'
+75 0 app app whole main;heavy
+25 0 app app whole main;light
+EOF
+profile ceems-profile-10.0-n2.pb.gz 10 0 n2 <<'EOF'
+100 1 app app whole main;other
+#ceems.limit=n2:cycles cannot be sampled: no PMU (No such file or directory); the CPU's clock was sampled
+EOF
+is "$(flame ceems-profile-10.0-n1.pb.gz)" "profile on n1: 3.00 G of CPU cycles, 100 samples
+stacks: 100 % whole, 0 % cut, 0 % failed
+
+    self    total  function
+  75.0 %   75.0 %  heavy
+  25.0 %   25.0 %  light" "a table of cycles"
+mixed="n1 has cycles/count and n2 has cpu/nanoseconds, which cannot be added; --node shows one node"
+is "$(flame 10)" "ceems: $mixed" "cycles and time are not added"
+is "$(flame 10 -o mixed.pb.gz)" "ceems: $mixed" "  nor in a file for pprof"
+has "$(flame 10 --node n1)" "3.00 G of CPU cycles, 100 samples" "  one node has cycles"
+has "$(flame 10 --node n2)" "1.00 s of CPU time, 100 samples" "  another one time"
+has "$(flame 10 --node n2)" "n2: cycles cannot be sampled: no PMU" "  and why"
+flame 10 --node n1 -o one.pb.gz
+is "$(flame one.pb.gz --format folded | sort)" "app;main;heavy 2250000000
+app;main;light 750000000" "  also in a file for pprof"
+is "$(flame ceems-profile-10.0-n1.pb.gz --diff 7)" \
+	"ceems: profile on n1 has cycles/count and job 7 on 2 nodes has cpu/nanoseconds, which cannot be compared" \
+	"nor are they compared"
+flame 10 --node n1 -o cycles.svg
+has "$(cat cycles.svg)" "heavy: 2.25 G, 75.0 %" "a picture of cycles"
+flame 10 --node n1 -o cycles.html
+has "$(cat cycles.html)" '"unit":"cycles"' "  and a page"
+if [ -n "$pprof" ]; then
+	has "$("$pprof" -top ceems-profile-10.0-n1.pb.gz 2>&1)" "Type: cycles" "google/pprof reads it"
+fi
+
 # --- names that a user wrote
 profile evil.pb.gz 9 0 n1 <<'EOF'
 1 0 </script><b> app whole ma"in;</script><script>alert(1)</script>;a&b'c;	x
@@ -164,6 +200,14 @@ stacks: 92 % whole, 6 % cut, 2 % failed
 estimate: the CPU energy of each step and node, by its trace, shared by samples" "by energy"
 has "$(flame 7 --per-joule)" "  70.0 %   70.0 %  dgemm" "  each node has its own weight"
 is "$(flame 7 --per-joule --node n2 --format folded)" "app;main;solve;dgemm 10000000" "  of one node"
+cp ceems-trace-7.0-n1.csv ceems-trace-10.0-n1.csv
+cp ceems-trace-7.0-n2.csv ceems-trace-10.0-n2.csv
+is "$(flame 10 --per-joule | tail -n 3)" "  56.2 %   56.2 %  heavy
+  25.0 %   25.0 %  other
+  18.8 %   18.8 %  light" "  of a node with cycles and one with time: each has its own energy"
+rm ceems-trace-10.0-n2.csv
+has "$(SLURM_CONF=$dir/none flame 10 --per-joule)" "step 10.0 has samples of time and of cycles, so each node needs a trace" \
+	"  but not the energy of both nodes together"
 rm ceems-trace-7.0-n2.csv
 has "$(SLURM_CONF=$dir/none flame 7 --per-joule)" "the energy of step 7.0 is not known" "  without a trace"
 has "$(SLURM_CONF=$dir/none flame job.pb.gz --per-joule)" "is not known" "  of a file that has no step's name"

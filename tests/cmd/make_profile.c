@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * make_profile JOB STEP NODE START: writes a profile in pprof's format to stdout, for tests. A line of stdin is a stack:
+ * make_profile JOB STEP NODE START [cycles]: writes a profile in pprof's format to stdout, for tests. A line of stdin is a stack:
  * "COUNT TASK PROCESS THREAD END FRAME;...", the outermost frame first. END is whole, cut or failed; a frame
  * "k:NAME" is the kernel's, "?PATH" has no name, "+OFFSET:PATH" is the code at that offset (hexadecimal) in the file. "#TEXT"
- * is a comment. A sample is 10 ms.
+ * is a comment. A sample is 10 ms, or 30,000,000 cycles.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void add_line(struct profile *p, char *text, char **argv)
 		location[s.depth - 1 - i] = swapped;
 	}
 	value[0] = count;
-	value[1] = count * 10000000;
+	value[1] = count * p->period;
 	label[s.nlabels++] = (struct profile_label){ PROFILE_LABEL_JOB, .text = argv[1] };
 	label[s.nlabels++] = (struct profile_label){ PROFILE_LABEL_STEP, .text = argv[2] };
 	label[s.nlabels++] = (struct profile_label){ PROFILE_LABEL_NODE, .text = argv[3] };
@@ -89,16 +89,19 @@ static void add_line(struct profile *p, char *text, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct profile_type types[] = { { "samples", "count" }, { "cpu", "nanoseconds" } };
+	const bool is_cycles = argc == 6 && !strcmp(argv[5], "cycles");
+	const struct profile_type types[] = {
+		{ "samples", "count" }, { is_cycles ? "cycles" : "cpu", is_cycles ? "count" : "nanoseconds" }
+	};
 	struct profile *p;
 	char *line = NULL;
 	size_t size = 0;
 	ssize_t len;
 	int rc;
 
-	if (argc != 5 || profile_create(types, 2, &p) < 0)
+	if (argc != 5 + is_cycles || profile_create(types, 2, &p) < 0)
 		return 2;
-	(void)profile_set_period(p, "cpu", "nanoseconds", 10000000);
+	(void)profile_set_period(p, types[1].type, types[1].unit, is_cycles ? 30000000 : 10000000);
 	p->time_ns = strtoll(argv[4], NULL, 10) * 1000000000;
 	p->duration_ns = 10000000000;
 	while ((len = getline(&line, &size, stdin)) > 0) {

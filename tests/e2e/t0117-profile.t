@@ -133,7 +133,22 @@ if [ -x "$BUILD_DIR/src/cmd/ceems" ]; then
 fi
 is "$(of "$a_file" "'[kernel.kallsyms]' in paths")" False "no kernel, which was not asked for"
 has "$(of "$b_file" "[s.frames[0] for s in samples if s.frames]")" "'" "with the kernel's functions"
-has "$(of "$a_file" 'comments')" "'rate=999Hz stacks=user', 'size limit=64MiB" "comments say what it is, and its limits"
+has "$(of "$a_file" 'comments')" "'event=cpu-clock rate=999Hz stacks=user', 'size limit=64MiB" "comments say what it is, and its limits"
+
+# --- cycles, or time where there is no PMU
+run "$e2e_work/two 1 75" --ceems-profile=999,cycles
+ok $? "a step that is sampled by cycles"
+file=$(file_of "$job" 0)
+without="cycles cannot be sampled: no PMU"
+case $(of "$file" 'types') in
+"['samples/count', 'cycles/count']") is "$(of "$file" 'total_ns > 100 * total')" True "  each sample weighs its cycles" ;;
+"['samples/count', 'cpu/nanoseconds']")
+	has "$(of "$file" 'comments')" "ceems.limit=n1:$without" "  without a PMU it is time, and the file says so"
+	wait_for 10 says 1 "$without"
+	ok $? "  the log, too, in one line"
+	;;
+*) ok 1 "  $(of "$file" 'types')" ;;
+esac
 is "$(inside stat -c '%U %a' "$a_file")" "user1 600" "the file is the user's own"
 fails "and nobody else's" as user2 cat "$a_file"
 is "$(find "$home" -name "ceems-profile-$a.*" -o -name "ceems-profile-$c.*" | wc -l)" 1 \

@@ -11,7 +11,7 @@ static void test_refused(void)
 {
 	static const char *const t[] = {
 		"0", "1000", "99999999999999999999", "-1", "+1", "1.5", "99hz", " 99", "99 ", "99,", ",99,,", "soon", "users",
-		"99,99", "user,kernel", "both,both", "offcpu,offcpu", "maps,maps", "off", "user,offcpu,both", "(null)", "99\n",
+		"99,99", "user,kernel", "both,both", "offcpu,offcpu", "maps,maps", "cycles,cycles", "cycle", "off", "user,offcpu,both", "(null)", "99\n",
 	};
 	struct profile_request before, w;
 	size_t i;
@@ -44,6 +44,9 @@ static void test_taken(void)
 		{ "maps", 99, PROFILE_REQUEST_USER | PROFILE_REQUEST_MAPS },
 		{ "offcpu,maps,both", 99,
 		  PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL | PROFILE_REQUEST_OFFCPU | PROFILE_REQUEST_MAPS },
+		{ "cycles", 99, PROFILE_REQUEST_USER | PROFILE_REQUEST_CYCLES },
+		{ "999,kernel,offcpu,cycles", 999,
+		  PROFILE_REQUEST_KERNEL | PROFILE_REQUEST_OFFCPU | PROFILE_REQUEST_CYCLES },
 		{ "Both,49", 49, PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL },
 	};
 	struct profile_request w;
@@ -57,6 +60,7 @@ static void test_taken(void)
 	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL), "both", "a name");
 	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_OFFCPU), "user,offcpu", "one with waits");
 	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_MAPS), "user", "one with maps");
+	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_CYCLES), "user", "one with cycles");
 	is_str(profile_request_stacks_name(0), "none", "nothing was asked for");
 }
 

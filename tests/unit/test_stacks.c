@@ -77,6 +77,17 @@ static void is_whole_only(const char *what, uint16_t least)
 	ok(!is_any, "%s that is cut short is refused", what);
 }
 
+/* The head of a sample; its addresses are behind it. */
+static void begin_sample(uint64_t addresses)
+{
+	begin(PERF_RECORD_SAMPLE, 0);
+	put_u32(7);
+	put_u32(8);
+	put_u64(12345);
+	put_u64(10101010);
+	put_u64(addresses);
+}
+
 static void test_sample(void)
 {
 	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff81000020,
@@ -84,31 +95,20 @@ static void test_sample(void)
 				   0x401200 };
 	struct stacks_record r;
 
-	begin(PERF_RECORD_SAMPLE, 0);
-	put_u32(7);
-	put_u32(8);
-	put_u64(12345);
-	put_u64(ARRAY_SIZE(chain));
+	begin_sample(ARRAY_SIZE(chain));
 	put(chain, sizeof(chain));
 	r = parsed();
 	is_int(r.kind, STACKS_SAMPLE, "a sample");
 	ok(r.pid == 7 && r.tid == 8 && r.mono_ns == 12345, "  of whom and when");
+	is_u64(r.period, 10101010, "  its period");
 	ok(r.nkernel == 2 && r.kernel[1] == chain[2], "  the kernel's part");
 	ok(r.nuser == 3 && r.user[0] == 0x401000 && r.user[2] == 0x401200, "  the user's part");
 	ok(!r.is_cut, "  it is whole");
 	is_whole_only("a sample", record.h.size);
-	begin(PERF_RECORD_SAMPLE, 0);
-	put_u32(7);
-	put_u32(8);
-	put_u64(12345);
-	put_u64(UINT64_MAX / 8);
+	begin_sample(UINT64_MAX / 8);
 	r = parsed();
 	is_int(r.kind, NONE, "more addresses than there is room for");
-	begin(PERF_RECORD_SAMPLE, 0);
-	put_u32(7);
-	put_u32(8);
-	put_u64(12345);
-	put_u64(0);
+	begin_sample(0);
 	r = parsed();
 	ok(r.kind == STACKS_SAMPLE && !r.nuser && !r.nkernel, "a sample without a stack");
 }
@@ -118,11 +118,7 @@ static void put_dump(uint64_t abi, uint64_t size, uint64_t used)
 {
 	static const uint8_t bytes[32] = { 1, 2, 3 };
 
-	begin(PERF_RECORD_SAMPLE, 0);
-	put_u32(7);
-	put_u32(8);
-	put_u64(12345);
-	put_u64(0);
+	begin_sample(0);
 	put_u64(abi);
 	if (abi) {
 		put_u64(0x11);
@@ -152,10 +148,10 @@ static void test_dump(void)
 	put_dump(PERF_SAMPLE_REGS_ABI_64, UINT64_MAX - 7, 0);
 	ok(!stacks_parse(&record.h, 2, &r), "a size that is none");
 	put_dump(PERF_SAMPLE_REGS_ABI_64, 32, 32);
-	for (record.h.size -= 8; record.h.size > 32; record.h.size -= 8)
+	for (record.h.size -= 8; record.h.size > 40; record.h.size -= 8)
 		if (stacks_parse(&record.h, 2, &r))
 			break;
-	is_u64(record.h.size, 32, "a sample that is cut short is refused");
+	is_u64(record.h.size, 40, "a sample that is cut short is refused");
 }
 
 static void test_mapping(void)
@@ -234,6 +230,80 @@ static void test_refused(void)
 
 	ok(stacks_open(&setup, &s, &err) < 0 && !s, "without a cgroup nothing is sampled: %s", err.text);
 	stacks_close(NULL);
+}
+
+/* --- which event is sampled -------------------------------------------------------------------- */
+
+/* A machine on which hardware events of a CPU below CPUS are the clock, and other hardware events fail with RC. */
+struct pmu {
+	int cpus, rc;
+};
+
+static const char *event_folder;
+
+static int pmu_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group, unsigned long flags)
+{
+	const struct pmu *pmu = ctx;
+	struct perf_event_attr clock = *attr;
+
+	if (attr->type == PERF_TYPE_HARDWARE && (attr->config != PERF_COUNT_HW_CPU_CYCLES || cpu >= pmu->cpus))
+		return pmu->rc;
+	clock.type = PERF_TYPE_SOFTWARE;
+	clock.config = PERF_COUNT_SW_CPU_CLOCK;
+	return perf_event_kernel.open(NULL, &clock, pid, cpu, group, flags);
+}
+
+static void is_sampled(struct pmu pmu, enum stacks_event wanted, enum stacks_event event, const char *why, const char *what)
+{
+	static const uint32_t cpu[] = { 0, 1 };
+	const struct perf_event_ops ops = { .open = pmu_open };
+	const bool has_two = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+	struct stacks_setup setup = { .event = wanted, .cpu = cpu, .ncpus = has_two ? 2 : 1, .hz = 99, .has_user = true,
+				      .ops = &ops, .ops_ctx = &pmu };
+	struct errmsg ret = { 0 }, err = { 0 };
+	struct stacks *s = NULL;
+	int fd = open(event_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	setup.cgroup_fd = fd;
+	if (ok(stacks_open(&setup, &s, &err) == 0, "%s: %s", what, *err.text ? err.text : "opened")) {
+		is_int(stacks_event(s, &ret), event, "  its event");
+		is_str(ret.text, why, "  and why");
+		ok(stacks_counted(s) <= 1, "  a share of the time is counted");
+	} else {
+		skip(3, "not opened");
+	}
+	stacks_close(s);
+	(void)close(fd);
+}
+
+static void test_event(void)
+{
+	struct errmsg no_dump = { 0 }, err = { 0 };
+	struct folders folders;
+
+	if (geteuid() != 0 || stacks_try(0, &no_dump, &err) < 0) {
+		skip(20, "stacks cannot be sampled here");
+		return;
+	}
+	folders_make(&folders);
+	if (!folders.top[HIER_V2][0]) {
+		skip(20, "no v2 cgroup can be made here");
+		return;
+	}
+	event_folder = folders.step[HIER_V2];
+	is_sampled((struct pmu){ 64, 0 }, STACKS_CLOCK, STACKS_CLOCK, "", "the clock");
+	is_sampled((struct pmu){ 64, 0 }, STACKS_CYCLES, STACKS_CYCLES, "", "cycles");
+	is_sampled((struct pmu){ 0, -ENOENT }, STACKS_CYCLES, STACKS_CLOCK,
+		   "cycles cannot be sampled: no PMU (No such file or directory)", "cycles without a PMU");
+	is_sampled((struct pmu){ 0, -EOPNOTSUPP }, STACKS_CYCLES, STACKS_CLOCK,
+		   "cycles cannot be sampled: no PMU (Operation not supported)", "cycles of a PMU without interrupts");
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		is_sampled((struct pmu){ 1, -ENOENT }, STACKS_CYCLES, STACKS_CLOCK,
+			   "cycles cannot be sampled: no PMU (No such file or directory)",
+			   "if one CPU has no cycles, the clock of all");
+	else
+		skip(4, "one CPU");
+	folders_remove(&folders);
 }
 
 /* --- whose stacks are copied ------------------------------------------------------------------------ */
@@ -370,5 +440,6 @@ int main(void)
 	test_mapping();
 	test_others();
 	test_refused();
+	test_event();
 	return done_testing();
 }

@@ -8,9 +8,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "src/libcore/metric.h"
 #include "src/libmeter/activity/bpfsys.h"
+#include "src/libmeter/activity/perf_set.h"
 #include "src/libmeter/activity/stacks_filter.h"
-#include "src/libmeter/sensor/perf_event.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
@@ -35,6 +36,11 @@
 /* The bit of attr.build_id. Headers before Linux 5.12 do not name it (kernel commit 88a16a1309333). */
 #define ATTR_BUILD_ID (UINT64_C(1) << 34)
 
+const struct stacks_event_info stacks_events[STACKS_EVENTS_N] = {
+	[STACKS_CLOCK] = { "cpu-clock", "cpu", "nanoseconds", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	[STACKS_CYCLES] = { "cycles", "cycles", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+};
+
 struct ring {
 	int fd;
 	uint32_t cpu;
@@ -49,6 +55,8 @@ struct stacks {
 	size_t nrings;
 	size_t page_size, ring_size;
 	size_t nregs;
+	enum stacks_event event;
+	struct errmsg why_event; /* why EVENT is not the wanted one */
 	struct stacks_filter filter;
 	bool has_foreign; /* the filter has notes; set once per stacks_drain() */
 	uint64_t head_ns; /* time when the heads of the rings were read */
@@ -66,29 +74,31 @@ struct stacks {
  * Opens the event ATTR on CPU with MORE_BITS set in its flags, which begin behind read_format.
  * Returns an fd or -errno.
  */
-static int open_with(struct perf_event_attr attr, uint64_t more_bits, uint32_t cpu)
+static int open_with(const struct stacks_setup *setup, struct perf_event_attr attr, uint64_t more_bits, uint32_t cpu)
 {
+	const struct perf_event_ops *ops = setup->ops ? setup->ops : &perf_event_kernel;
 	char *at = (char *)&attr + offsetof(struct perf_event_attr, read_format) + sizeof(attr.read_format);
 	uint64_t bits;
 
 	memcpy(&bits, at, sizeof(bits));
 	bits |= more_bits;
 	memcpy(at, &bits, sizeof(bits));
-	return perf_event_kernel.open(NULL, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1, PERF_FLAG_FD_CLOEXEC);
+	return ops->open(setup->ops_ctx, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static int open_event(const struct stacks_setup *setup, uint32_t cpu, size_t ring_size, int *ret_fd)
 {
 	const uint64_t dump = setup->dump_size ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0;
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
+		.type = stacks_events[setup->event].type,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.config = stacks_events[setup->event].config,
 		.freq = 1,
 		.sample_freq = setup->hz,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | dump,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | dump,
 		.sample_regs_user = dump ? setup->user_registers : 0,
 		.sample_stack_user = setup->dump_size,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.disabled = 1,
 		.exclude_callchain_kernel = !setup->has_kernel,
 		.exclude_callchain_user = !setup->has_user,
@@ -103,10 +113,10 @@ static int open_event(const struct stacks_setup *setup, uint32_t cpu, size_t rin
 		.watermark = 1,
 		.wakeup_watermark = (uint32_t)ring_size / 4,
 	};
-	int fd = open_with(attr, ATTR_BUILD_ID, cpu);
+	int fd = open_with(setup, attr, ATTR_BUILD_ID, cpu);
 
 	if (fd == -EINVAL)
-		fd = open_with(attr, 0, cpu);
+		fd = open_with(setup, attr, 0, cpu);
 	if (fd < 0)
 		return fd;
 	*ret_fd = fd;
@@ -164,7 +174,39 @@ static int open_rings(struct stacks *s, const struct stacks_setup *setup)
 	s->nregs = setup->dump_size ? (size_t)__builtin_popcountll(setup->user_registers) : 0;
 	for (i = 0; i < setup->ncpus && rc == 0; i++)
 		rc = open_ring(s, setup, setup->cpu[i]);
+	if (rc == 0 && !s->nrings)
+		rc = -ENODEV;
+	if (rc < 0)
+		close_rings(s);
 	return rc;
+}
+
+/* Says that EVENT cannot be opened because of RC, and returns RC. */
+static int refuse_event(enum stacks_event event, int rc, struct errmsg *err)
+{
+	if (event == STACKS_CLOCK)
+		return errmsg_errno(err, rc, "cannot open a clock event of a CPU");
+	return errmsg_set(err, rc, "%s cannot be sampled: %s (%s)", stacks_events[event].name,
+			  metric_reason_text(perf_reason(-rc)), strerror(-rc));
+}
+
+/* Opens the rings without what the kernel refuses: first copies of stacks, then another event than the clock. */
+static int open_best_rings(struct stacks *s, struct stacks_setup *used, struct errmsg *err)
+{
+	const uint32_t dump_size = used->dump_size;
+	int rc = open_rings(s, used);
+
+	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && used->dump_size) {
+		used->dump_size = 0;
+		rc = open_rings(s, used);
+	}
+	s->event = used->event;
+	if (rc == 0 || used->event == STACKS_CLOCK)
+		return rc < 0 ? refuse_event(used->event, rc, err) : 0;
+	(void)refuse_event(used->event, rc, &s->why_event);
+	used->event = STACKS_CLOCK;
+	used->dump_size = dump_size;
+	return open_best_rings(s, used, err);
 }
 
 /*
@@ -215,18 +257,9 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 	rc = open_filter(s, setup, &used, err);
 	if (rc < 0)
 		goto fail;
-	rc = open_rings(s, &used);
-	if ((rc == -EINVAL || rc == -EOPNOTSUPP) && used.dump_size) { /* retry without copies */
-		close_rings(s);
-		used.dump_size = 0;
-		rc = open_rings(s, &used);
-	}
-	if (rc == 0 && !s->nrings)
-		rc = -ENODEV;
-	if (rc < 0) {
-		(void)errmsg_errno(err, rc, "cannot open a clock event of a CPU");
+	rc = open_best_rings(s, &used, err);
+	if (rc < 0)
 		goto fail;
-	}
 	for (i = 0; i < s->nrings; i++)
 		(void)ioctl(s->ring[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	*ret = s;
@@ -234,6 +267,29 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 fail:
 	stacks_close(s);
 	return rc;
+}
+
+enum stacks_event stacks_event(const struct stacks *s, struct errmsg *ret_why)
+{
+	if (ret_why && *s->why_event.text)
+		*ret_why = s->why_event;
+	return s->event;
+}
+
+double stacks_counted(const struct stacks *s)
+{
+	struct {
+		uint64_t count, enabled_ns, running_ns;
+	} t;
+	uint64_t enabled_ns = 0, running_ns = 0;
+	size_t i;
+
+	for (i = 0; i < s->nrings; i++)
+		if (read(s->ring[i].fd, &t, sizeof(t)) == sizeof(t)) {
+			enabled_ns += t.enabled_ns;
+			running_ns += t.running_ns;
+		}
+	return enabled_ns ? (double)running_ns / (double)enabled_ns : 1;
 }
 
 void stacks_close(struct stacks *s)
@@ -259,10 +315,18 @@ static int try_event(const struct stacks_setup *setup, struct errmsg *err)
 		if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter.program) < 0)
 			rc = -errno;
 		if (rc < 0)
-			(void)errmsg_errno(err, rc, "cannot open a clock event of a CPU");
+			(void)refuse_event(setup->event, rc, err);
 	}
 	stacks_filter_close(&filter);
 	return rc;
+}
+
+int stacks_try_event(enum stacks_event event, struct errmsg *err)
+{
+	const struct stacks_setup setup = { .event = event, .hz = 1, .has_user = true };
+
+	lift_memlock();
+	return try_event(&setup, err);
 }
 
 int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err)
@@ -293,6 +357,7 @@ struct sample_id { /* ends every record that is no sample (attr.sample_id_all) *
 struct sample_body { /* N addresses follow */
 	uint32_t pid, tid;
 	uint64_t mono_ns;
+	uint64_t period;
 	uint64_t n;
 };
 
@@ -390,6 +455,7 @@ static bool parse_sample(const void *body, size_t size, size_t nregs, struct sta
 	r->pid = b->pid;
 	r->tid = b->tid;
 	r->mono_ns = b->mono_ns;
+	r->period = b->period;
 	split_chain(chain, b->n, r);
 	r->is_cut = r->nuser + r->nkernel >= KERNEL_DEPTH_MAX;
 	return parse_dump(chain + b->n, (size - sizeof(*b)) / sizeof(*chain) - b->n, nregs, r);

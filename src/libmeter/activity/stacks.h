@@ -3,8 +3,8 @@
  * stacks.h - samples the stacks of one step by perf_event_open(2), for ceems-profile, which is
  * root.
  *
- * Each CPU of the step gets one software clock event with its own ring; no PMU is needed. A BPF
- * program at each event drops samples of tasks outside the step's v2 cgroup before the kernel walks
+ * Each CPU of the step gets one event with its own ring: a software clock, which needs no PMU, or the
+ * PMU's cycles. A BPF program at each event drops samples of tasks outside the step's v2 cgroup before the kernel walks
  * the stack. So a sample of another job costs some 0.2 us and never reaches user space. The kernel
  * walks stacks by frame pointers.
  *
@@ -36,9 +36,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/libmeter/sensor/perf_event.h"
 #include "src/libutil/errmsg.h"
 
 struct stacks;
+
+enum stacks_event {
+	STACKS_CLOCK,
+	STACKS_CYCLES, /* of the PMU, in user and kernel mode; the kernel adapts the period to HZ */
+	STACKS_EVENTS_N,
+};
+
+struct stacks_event_info {
+	const char *name;	  /* as in perf list */
+	const char *value, *unit; /* what a sample's PERIOD is, in pprof's words */
+	uint32_t type;
+	uint64_t config;
+};
+
+extern const struct stacks_event_info stacks_events[STACKS_EVENTS_N];
 
 #define STACKS_DUMP_MAX 32768u
 
@@ -46,6 +62,7 @@ struct stacks_setup {
 	int cgroup_fd; /* v2 cgroup; processes in it and below are sampled. Borrowed during the call */
 	const uint32_t *cpu;
 	size_t ncpus;
+	enum stacks_event event;
 	uint32_t hz;
 	bool has_user, has_kernel; /* which parts of a stack to sample */
 	/*
@@ -57,13 +74,20 @@ struct stacks_setup {
 	uint64_t user_registers;
 	uid_t uid;
 	uint32_t dump_size; /* 0, or a multiple of 8 up to STACKS_DUMP_MAX */
+	const struct perf_event_ops *ops; /* NULL: perf_event_kernel; for tests */
+	void *ops_ctx;
 };
 
 /*
- * Begins to sample. Returns 0 and sets *RET; -EBADF: no cgroup; -EOPNOTSUPP: the kernel does not
- * support it; -EPERM or -EACCES: we may not; -ENODEV: all CPUs are offline; or another -errno.
+ * Begins to sample. If not all CPUs have the event, samples the clock on all of them. Returns 0 and
+ * sets *RET; -EBADF: no cgroup; -EOPNOTSUPP: the kernel does not support it; -EPERM or -EACCES: we
+ * may not; -ENODEV: all CPUs are offline; or another -errno.
  */
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err);
+/* Returns the event that is sampled. If it is not the wanted one, RET_WHY says why; else it stays as it is. */
+enum stacks_event stacks_event(const struct stacks *s, struct errmsg *ret_why);
+/* Returns the share of the time, 0 to 1, in which the event was counted. It is below 1 if the PMU has too few counters. */
+double stacks_counted(const struct stacks *s);
 /* Ends sampling and frees S. NULL: does nothing. */
 void stacks_close(struct stacks *s);
 
@@ -90,6 +114,7 @@ struct stacks_record {
 	enum stacks_kind kind;
 	uint32_t pid, tid;
 	uint64_t mono_ns;
+	uint64_t period; /* STACKS_SAMPLE: of the event, since the last sample of its CPU */
 	uint32_t parent_pid, parent_tid;
 	const char *text; /* name (STACKS_NAME, STACKS_EXEC), or path below the process's root */
 	uint64_t start, size, offset; /* STACKS_MAPPING: address, bytes, and offset in the file */
@@ -119,6 +144,8 @@ void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx);
  * they would.
  */
 int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err);
+/* Tests in the same way whether CPU 0 has EVENT. */
+int stacks_try_event(enum stacks_event event, struct errmsg *err);
 
 /*
  * Parses the record H as the kernel writes it; *RET points into it. NREGS is the number of
