@@ -459,9 +459,15 @@ static int store_job_visit(struct store *s, int64_t id, uint64_t now, store_job_
 
 int store_jobs_pull(struct store *s, uint64_t now, uint64_t pause_max, struct errmsg *err)
 {
+	uint64_t latest = 0;
 	int rc = 0;
-	sqlite3_stmt *stmt = store_stmt(s, STMT_JOBS_PULL, &rc, err);
+	sqlite3_stmt *stmt = store_stmt(s, STMT_JOBS_LATEST, &rc, err);
 
+	if (stmt)
+		rc = store_number(s, stmt, 0, &latest, err);
+	if (rc < 0 || latest <= now + pause_max)
+		return rc;
+	stmt = store_stmt(s, STMT_JOBS_PULL, &rc, err);
 	if (!stmt)
 		return rc;
 	store_bind_u64(stmt, 1, now);

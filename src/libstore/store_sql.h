@@ -70,6 +70,7 @@
 	X(JOB_SET, "UPDATE job SET state = ?2, next_try = ?3 WHERE key = ?1")               \
 	X(JOB_DELETE, "DELETE FROM job WHERE key = ?1")                                     \
 	X(JOBS_DUE, "SELECT id FROM job WHERE next_try <= ?1 ORDER BY next_try LIMIT ?2")   \
+	X(JOBS_LATEST, "SELECT MAX(next_try) FROM job WHERE next_try IS NOT NULL")          \
 	X(JOBS_PULL, "UPDATE job SET next_try = ?1 WHERE next_try > ?2")                    \
 	X(JOB_BY_ID, "SELECT key, state, next_try, ended, facts FROM job WHERE id = ?1")    \
 	X(JOBS_NEXT, "SELECT MIN(next_try) FROM job WHERE next_try IS NOT NULL")            \

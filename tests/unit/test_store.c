@@ -240,6 +240,49 @@ static const char *due(struct store *s, uint64_t now, size_t max)
 	return visited;
 }
 
+/* Of the file, as another program sees it: a commit that wrote a page changes it. */
+static int data_version(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	int version = -1;
+
+	if (sqlite3_prepare_v2(db, "PRAGMA data_version", -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		version = sqlite3_column_int(stmt, 0);
+	(void)sqlite3_finalize(stmt);
+	return version;
+}
+
+/* What the recorder does at each question, while jobs wait. */
+static void test_questions_write_nothing(void)
+{
+	struct store *s = open_store();
+	sqlite3 *db = NULL;
+	uint64_t next = 0;
+	int before, i;
+
+	begin(s);
+	put_job(s, "c/1", 100);
+	put_job(s, "c/2", 200);
+	commit(s);
+	is_int(sqlite3_open(scratch_path(dir, STORE_FILE), &db), SQLITE_OK, "another program looks");
+	before = data_version(db);
+	for (i = 0; i < 10; i++) {
+		begin(s);
+		(void)store_jobs_pull(s, 50, 150, &err);
+		(void)due(s, 50, 10);
+		(void)store_jobs_next_due(s, &next, &err);
+		commit(s);
+	}
+	is_int(data_version(db), before, "questions write nothing while no job is due");
+	begin(s);
+	is_int(store_jobs_pull(s, 20, 100, &err), 0, "the clock is set back");
+	commit(s);
+	ok(data_version(db) != before, "that is written");
+	(void)sqlite3_close(db);
+	end(s);
+}
+
 static void test_due(void)
 {
 	struct store *s = open_store();
@@ -1152,6 +1195,7 @@ int main(void)
 	test_read();
 	test_jobs();
 	test_due();
+	test_questions_write_nothing();
 	test_log_is_free();
 	test_last();
 	test_oldest_end();
