@@ -10,6 +10,11 @@ AC_DEFUN([X_AC_PROFILES], [
 	PKG_CHECK_MODULES([ZLIB], [zlib], [], [profiles_missing="zlib is missing (Debian: zlib1g-dev)"])
 	PKG_CHECK_MODULES([LIBDW], [libdw >= 0.170], [], [profiles_missing="libdw is missing (Debian: libdw-dev)"])
 	PKG_CHECK_MODULES([LIBELF], [libelf], [], [profiles_missing="libelf is missing (Debian: libelf-dev)"])
+	profiles_libs="libprotobuf-c, zlib, libdw"
+	PKG_CHECK_MODULES([LIBLZMA], [liblzma],
+		[profiles_libs="$profiles_libs, liblzma"
+		 AC_DEFINE([HAVE_LZMA], [1], [.gnu_debugdata of stripped files is read.])],
+		[AC_MSG_NOTICE([no liblzma: stripped programs of RHEL have few names in profiles (Debian: liblzma-dev)])])
 	AC_CHECK_HEADER([libiberty/demangle.h],
 		[AC_CHECK_LIB([iberty], [cplus_demangle], [IBERTY_LIBS=-liberty], [IBERTY_LIBS=])], [IBERTY_LIBS=])
 	AC_SUBST([IBERTY_LIBS])

@@ -21,7 +21,7 @@ AC_DEFUN([X_AC_SUMMARY], [
 	X_AC_SUMMARY_LINE([source_redfish], [source redfish], [libcurl])
 	X_AC_SUMMARY_LINE([cli], [ceems command], [])
 	X_AC_SUMMARY_LINE([factors], [ceems factors], [libcurl])
-	X_AC_SUMMARY_LINE([profiles], [ceems flame], [libprotobuf-c, zlib, libdw])
+	X_AC_SUMMARY_LINE([profiles], [ceems flame], [$profiles_libs])
 	X_AC_SUMMARY_LINE([top_screen], [ceems top], [ncurses])
 	dnl Expanded for the eye only: ${libdir} holds ${exec_prefix}, which holds ${prefix}.
 	eval "ceems_dir=$slurm_plugindir"; eval "ceems_dir=$ceems_dir"; eval "ceems_dir=$ceems_dir"

@@ -310,8 +310,14 @@ static int read_tables(struct symbols *s, const char *root, const char *path)
 
 	if (rc == 0 && (find_by_build_id(s, root) == 0 || find_by_link(s, root, path) == 0))
 		rc = read_table(s->debug.elf, SHT_SYMTAB, &s->table);
+	if (rc > 0) {
+		symbol_table_sort(&s->table);
+		return 0;
+	}
 	if (rc == 0)
 		rc = read_table(s->file.elf, SHT_DYNSYM, &s->table);
+	if (rc >= 0 && symbols_open_mini(s) == 0)
+		rc = read_table(s->mini, SHT_SYMTAB, &s->table);
 	if (rc < 0)
 		return rc;
 	symbol_table_sort(&s->table);
@@ -398,6 +404,7 @@ void symbols_close(struct symbols *s)
 	symbols_close_dwarf(s);
 	symbols_close_unwind(s);
 	symbol_table_fini(&s->table);
+	symbols_close_mini(s);
 	object_close(&s->file);
 	object_close(&s->debug);
 	free(s);

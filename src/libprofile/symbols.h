@@ -25,7 +25,7 @@ struct symbols;
  * lead out of ROOT. The file must have the BUILD_ID, in hexadecimal; NULL or "": any.
  *
  * Names come from the first of these that has functions: the file's .symtab, its debug file's
- * .symtab, its .dynsym. The debug file is found by build id in /usr/lib/debug of ROOT, then of the
+ * .symtab, its .dynsym and .gnu_debugdata together. The debug file is found by build id in /usr/lib/debug of ROOT, then of the
  * host, or by .gnu_debuglink.
  *
  * Returns 0; -ESTALE: the file has another build id, so it was replaced; -ENOEXEC: not an ELF file,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * symbols_internal.h - struct symbols, shared by symbols.c, symbols_dwarf.c and symbols_unwind.c.
+ * symbols_internal.h - struct symbols, shared by the files symbols*.c.
  */
 #ifndef CEEMS_SYMBOLS_INTERNAL_H
 #define CEEMS_SYMBOLS_INTERNAL_H
@@ -28,6 +28,8 @@ struct elf_segment {
 
 struct symbols {
 	struct elf_object file, debug;
+	Elf *mini; /* of .gnu_debugdata, which is unpacked to MINI_IMAGE; NULL: it is not used */
+	uint8_t *mini_image;
 	char build_id[SYMBOLS_BUILD_ID_SIZE];
 	struct elf_segment segment[8];
 	size_t nsegments;
@@ -46,6 +48,12 @@ int elf_open_below(const char *root, const char *path);
  */
 Elf_Scn *elf_find_section(Elf *elf, uint32_t type, const char *name, GElf_Shdr *ret);
 
+/*
+ * Unpacks .gnu_debugdata to S->mini. Returns 0; -ENOENT: there is none; -EFBIG: it is too large;
+ * -ENOEXEC: it is damaged; -EOPNOTSUPP: built without liblzma.
+ */
+int symbols_open_mini(struct symbols *s);
+void symbols_close_mini(struct symbols *s);
 void symbols_close_dwarf(struct symbols *s);
 void symbols_close_unwind(struct symbols *s);
 

@@ -3,6 +3,8 @@
  * Names of functions in programs that the test compiles, in files that are no programs, in the vdso, and those of run-time
  * compilers; and names as their author wrote them.
  */
+#include "ceems_config.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
@@ -124,6 +126,45 @@ static void test_stripped(void)
 		 "gcc -O2 -shared -fPIC -DLIBRARY -o stripped.all source.c"),
 	   "a stripped library");
 	check_functions("stripped.so", "stripped.all", false);
+}
+
+/* What find-debuginfo of rpm does to each file. */
+#define MINI \
+	"nm -D mini --format=posix --defined-only | awk '{ print $1 }' | sort >dynsyms && " \
+	"nm mini --format=posix --defined-only | awk '$2 ~ /[TtD]/ { print $1 }' | sort >funcsyms && " \
+	"comm -13 dynsyms funcsyms >keep && objcopy --only-keep-debug mini mini.debug && " \
+	"objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=keep mini.debug mini.elf && " \
+	"strip mini && "
+
+static void test_mini(void)
+{
+	struct symbols *s;
+
+#ifndef HAVE_LZMA
+	skip(1, "built without liblzma");
+	return;
+#endif
+	if (!shell("command -v xz >/dev/null")) {
+		skip(1, "no xz");
+		return;
+	}
+	ok(shell("gcc -O2 -rdynamic -o mini source.c && cp mini mini.all"), "a program");
+	ok(shell(MINI "xz -k mini.elf"), "its local functions");
+	check_functions("mini", "mini.all", false);
+	ok(shell("objcopy --add-section .gnu_debugdata=mini.elf.xz mini"), "are added as RHEL does");
+	check_functions("mini", "mini.all", true);
+	ok(shell("objcopy --add-section .gnu_debugdata=source.c mini.all mini.bad && strip mini.bad"), "something else in its place");
+	check_functions("mini.bad", "mini.all", false);
+	ok(shell("head -c 100 mini.elf.xz >cut && objcopy --update-section .gnu_debugdata=cut mini mini.bad"), "a part of it");
+	check_functions("mini.bad", "mini.all", false);
+	ok(shell("{ cat mini.elf; head -c 99M /dev/zero; } | xz -1 >bomb && "
+		 "objcopy --update-section .gnu_debugdata=bomb mini mini.bad"),
+	   "one that unpacks to 99 MB");
+	check_functions("mini.bad", "mini.all", false);
+	s = open_file("mini.bad");
+	if (s)
+		ok(!symbols_find(s, offset_of("mini.all", "local")), "is not used");
+	symbols_close(s);
 }
 
 static void test_build_id(void)
@@ -349,6 +390,7 @@ int main(void)
 	    scratch_write(scratch_path(dir, "source.c"), source, sizeof(source) - 1)) {
 		test_programs();
 		test_stripped();
+		test_mini();
 		test_build_id();
 		test_deleted();
 		test_inlines();
