@@ -153,7 +153,13 @@ static int add_function(struct profile_jit *j, const struct symbol *symbol, uint
 	return rc < 0 ? rc : 1;
 }
 
-int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t *ret_function)
+bool profile_jit_is_made(const struct profile_mapping *m)
+{
+	return !strncmp(m->path, "//anon", 6) || !strncmp(m->path, "[anon", 5) || !strncmp(m->path, "/memfd:", 7);
+}
+
+/* Returns the function at ADDRESS of PID, or NULL. Reads the file again if none is known. */
+static const struct symbol *find_symbol(struct profile_jit *j, uint32_t pid, uint64_t address)
 {
 	struct jit_process *p = find_process(j, pid);
 	const struct symbol *symbol = p ? perf_map_find(&p->map, address) : NULL;
@@ -164,7 +170,38 @@ int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address, uint
 		read_map(j, p);
 		symbol = perf_map_find(&p->map, address);
 	}
+	return symbol;
+}
+
+int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t *ret_function)
+{
+	const struct symbol *symbol = find_symbol(j, pid, address);
+
 	return symbol ? add_function(j, symbol, ret_function) : 0;
+}
+
+/*
+ * CPython 3.12 and 3.13, Python/asm_trampoline.S: "endbr64; sub $8,%rsp; call *%rcx; add $8,%rsp;
+ * ret" has 15 bytes, and 11 without endbr64. The one of 3.14 has 12 or 8 bytes and keeps a frame
+ * pointer. The bytes are not read: the process may have ended, or we may not trace it, and memory
+ * that the user lets hang would block us.
+ */
+bool profile_jit_row(struct profile_jit *j, uint32_t pid, uint64_t address, struct unwind_row *ret)
+{
+	const struct symbol *symbol = find_symbol(j, pid, address);
+	uint64_t at, endbr;
+
+	if (!symbol || strncmp(symbol->name, "py::", 4) != 0 || (symbol->size != 11 && symbol->size != 15))
+		return false;
+	endbr = symbol->size - 11;
+	at = address - symbol->start;
+	*ret = (struct unwind_row){
+		.cfa = UNWIND_CFA_REGISTER,
+		.reg = unwind_x86_64.sp,
+		.offset = at < endbr + 4 || at >= endbr + 10 ? 8 : 16, /* before sub, and after add */
+		.saved = { { .place = UNWIND_AT_CFA, .offset = -8 }, { .place = UNWIND_SAME }, { .place = UNWIND_SAME } },
+	};
+	return true;
 }
 
 /* --- names that come later ---------------------------------------------------------------------- */

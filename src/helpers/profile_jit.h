@@ -7,15 +7,20 @@
 #ifndef CEEMS_PROFILE_JIT_H
 #define CEEMS_PROFILE_JIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/libprofile/profile.h"
+#include "src/libprofile/unwind.h"
 
 struct profile_jit;
 
 /* Functions will be added to P, which is borrowed. Returns 0 or -ENOMEM. */
 int profile_jit_create(struct profile *p, struct profile_jit **ret);
 void profile_jit_destroy(struct profile_jit *j);
+
+/* Returns whether M is memory without a file, into which a run-time compiler may write code. */
+bool profile_jit_is_made(const struct profile_mapping *m);
 
 /*
  * Finds the function at ADDRESS of process PID. If none is known, reads the file again if it has
@@ -36,5 +41,12 @@ int profile_jit_name(struct profile_jit *j);
  * file is found for as long as this was not called.
  */
 int profile_jit_forget(struct profile_jit *j, uint32_t pid);
+
+/*
+ * Sets *RET to the row for the code at ADDRESS of PID, if the file says that it is CPython's
+ * trampoline on x86-64, which keeps no frame pointer. The row is what the user's file claims: a
+ * false claim spoils the user's own stacks only. Returns whether it is one.
+ */
+bool profile_jit_row(struct profile_jit *j, uint32_t pid, uint64_t address, struct unwind_row *ret);
 
 #endif

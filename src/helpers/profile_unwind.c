@@ -22,20 +22,25 @@ struct unwind_answer {
 };
 
 struct profile_unwind {
+	const struct profile *profile;
 	struct profile_maps *maps;
 	struct profile_names *names;
+	struct profile_jit *jit;
 	const struct unwind_machine *machine;
 	uint32_t pid; /* process of the sample that is being unwound */
 	struct unwind_answer cache[CACHE_SIZE];
 };
 
-int profile_unwind_create(struct profile_maps *maps, struct profile_names *names, struct profile_unwind **ret)
+int profile_unwind_create(const struct profile *p, struct profile_maps *maps, struct profile_names *names,
+			  struct profile_jit *jit, struct profile_unwind **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
+	(*ret)->profile = p;
 	(*ret)->maps = maps;
 	(*ret)->names = names;
+	(*ret)->jit = jit;
 	(*ret)->machine = unwind_host();
 	return 0;
 }
@@ -69,6 +74,9 @@ static int find_row(void *ctx, uint64_t pc, struct unwind_row *ret)
 
 	if (rc < 0)
 		return rc;
+	/* not in the cache: processes may have the same mapping with different code in it */
+	if (u->machine == &unwind_x86_64 && profile_jit_is_made(&u->profile->mapping[mapping]))
+		return profile_jit_row(u->jit, u->pid, pc, ret);
 	a = &u->cache[(address ^ address / CACHE_SIZE ^ mapping) & (CACHE_SIZE - 1)];
 	if (!a->is_known || a->address != address || a->mapping != mapping) {
 		*a = (struct unwind_answer){ .address = address, .mapping = mapping };

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_unwind.h - finds the callers of samples by .eh_frame of the mapped files, for
- * ceems-profile. It must run as the user, because it reads the user's files.
+ * profile_unwind.h - finds the callers of samples by .eh_frame of the mapped files, and of Python's
+ * trampolines by their shape, for ceems-profile. It must run as the user, because it reads the user's files.
  */
 #ifndef CEEMS_PROFILE_UNWIND_H
 #define CEEMS_PROFILE_UNWIND_H
 
+#include "src/helpers/profile_jit.h"
 #include "src/helpers/profile_maps.h"
 #include "src/helpers/profile_names.h"
 #include "src/libprofile/unwind.h"
 
 struct profile_unwind;
 
-/* MAPS and NAMES are borrowed. Returns 0 or -ENOMEM. */
-int profile_unwind_create(struct profile_maps *maps, struct profile_names *names, struct profile_unwind **ret);
+/* P and the others, which are of P, are borrowed. Returns 0 or -ENOMEM. */
+int profile_unwind_create(const struct profile *p, struct profile_maps *maps, struct profile_names *names,
+			  struct profile_jit *jit, struct profile_unwind **ret);
 void profile_unwind_destroy(struct profile_unwind *u);
 
 /*

@@ -106,12 +106,6 @@ static void add_kernel(const struct profile_writer *w, const struct stacks_recor
 			s->location[s->depth++] = w->symbol[r->kernel[i]];
 }
 
-/* Returns whether M is memory without a file, into which a run-time compiler may write code. */
-static bool is_made_code(const struct profile_mapping *m)
-{
-	return !strncmp(m->path, "//anon", 6) || !strncmp(m->path, "[anon", 5) || !strncmp(m->path, "/memfd:", 7);
-}
-
 static int add_user(struct profile_writer *w, const struct stacks_record *r, struct stack *s)
 {
 	struct profile_line line = { 0 };
@@ -132,7 +126,7 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 		rc = profile_maps_find(w->maps, r->pid, address[i], &location.mapping, &location.address);
 		if (rc == 0)
 			rc = profile_names_find(w->names, r->pid, location.mapping, location.address, &line.function);
-		is_made = rc == 0 && is_made_code(&w->profile->mapping[location.mapping]);
+		is_made = rc == 0 && profile_jit_is_made(&w->profile->mapping[location.mapping]);
 		if (is_made)
 			rc = profile_jit_find(w->jit, r->pid, address[i], &line.function);
 		location.nlines = rc > 0;
@@ -371,8 +365,8 @@ static int make_profile(struct profile_writer *w)
 	if (rc == 0)
 		rc = profile_names_create(w->profile, &w->names);
 	if (rc == 0)
-		rc = profile_unwind_create(w->maps, w->names, &w->unwind);
-	return rc < 0 ? rc : profile_jit_create(w->profile, &w->jit);
+		rc = profile_jit_create(w->profile, &w->jit);
+	return rc < 0 ? rc : profile_unwind_create(w->profile, w->maps, w->names, w->jit, &w->unwind);
 }
 
 static int take_message(struct profile_writer *w, const struct wire_message *m)
@@ -448,8 +442,8 @@ int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wi
 	if (rc == 0 && w.push_rc < 0)
 		helper_say("note - it is pushed only in part: %s", strerror(-w.push_rc));
 	profile_push_fini(&w.push);
-	profile_jit_destroy(w.jit);
 	profile_unwind_destroy(w.unwind);
+	profile_jit_destroy(w.jit);
 	profile_names_destroy(w.names);
 	profile_maps_destroy(w.maps);
 	profile_destroy(w.profile);

@@ -62,6 +62,7 @@ if [ -n "$python" ]; then
 		    turn(10000)
 	EOT
 	named py::turn "$python" "$e2e_work/spin.py"
+	named "py::<module>" "$python" "$e2e_work/spin.py"
 else
 	skip "no Python 3.12 or later (CEEMS_PERF_PYTHON)"
 fi

@@ -59,6 +59,38 @@ static void test_late_file(struct profile *p, struct profile_jit *j)
 	(void)unlink(path);
 }
 
+/* CFA's distance from the stack pointer by the row of ADDRESS; 0: no row */
+static int cfa_at(struct profile_jit *j, uint64_t address)
+{
+	struct unwind_row row;
+
+	if (!profile_jit_row(j, (uint32_t)getpid(), address, &row))
+		return 0;
+	ok(row.reg == unwind_x86_64.sp && row.saved[0].place == UNWIND_AT_CFA && row.saved[0].offset == -8,
+	   "  the return address is below it");
+	return row.offset;
+}
+
+static void test_trampolines(struct profile_jit *j)
+{
+	is_int(profile_jit_forget(j, (uint32_t)getpid()), 0, "a Python program");
+	put("1000 f py::f:a.py\n1010 f py::g:a.py\n2000 b py::f:a.py\n3000 c py::f:a.py\n4000 f other\n5000 60 py::f:a.py\n");
+	is_int(cfa_at(j, 0x1000), 8, "endbr64, before sub");
+	is_int(cfa_at(j, 0x1004), 8, "sub");
+	is_int(cfa_at(j, 0x1008), 16, "call");
+	is_int(cfa_at(j, 0x1009), 16, "the call's last byte");
+	is_int(cfa_at(j, 0x100a), 16, "add");
+	is_int(cfa_at(j, 0x100e), 8, "ret");
+	is_int(cfa_at(j, 0x1019), 16, "the next function");
+	is_int(cfa_at(j, 0x2000), 8, "without endbr64");
+	is_int(cfa_at(j, 0x2005), 16, "  the call");
+	is_int(cfa_at(j, 0x200a), 8, "  and ret");
+	is_int(cfa_at(j, 0x3005), 0, "one with a frame pointer");
+	is_int(cfa_at(j, 0x4009), 0, "another compiler's function");
+	is_int(cfa_at(j, 0x5009), 0, "a longer one");
+	is_int(cfa_at(j, 0x9000), 0, "no function");
+}
+
 int main(void)
 {
 	static const struct profile_type type = { "samples", "count" };
@@ -80,6 +112,7 @@ int main(void)
 	is_str(name_at(p, j, 0x7f15), "second", "but a second later");
 	is_int(profile_jit_find(j, UINT32_MAX, 0x7f05, &function), 0, "a pid that does not exist");
 	is_int(profile_jit_forget(j, 7), 0, "one that was never asked for is forgotten");
+	test_trampolines(j);
 	(void)unlink(path);
 	test_late_file(p, j);
 	profile_jit_destroy(j);
