@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #define SINKS_STOP_NS (3 * NSEC_PER_SEC)
 #define RECLAIM_NS (5 * NSEC_PER_SEC)
 #define RECLAIM_SOON_NS (NSEC_PER_SEC / 10)
+#define TRIM_NS (60 * NSEC_PER_SEC)
 #define MARK_NS (5 * NSEC_PER_SEC)
 /* How long a finished job is kept, so that a repeated report of its end is recognised. */
 #define JOB_KEPT_S 3600
@@ -208,6 +210,19 @@ static void run_mark(struct recorder *r, uint64_t now_ns)
 	store_rollback(r->store);
 }
 
+/*
+ * Returns free memory to the system. malloc keeps what the windows of the sinks and their clients
+ * had in a busy time, scattered over an arena of each thread: 36 of 44 MB after 50,000 records.
+ */
+static void run_trim(struct recorder *r, uint64_t now_ns)
+{
+	if (!r->has_reclaimed || now_ns < r->trim_due_ns)
+		return;
+	(void)malloc_trim(0);
+	r->has_reclaimed = false;
+	r->trim_due_ns = now_ns + TRIM_NS;
+}
+
 static void run_reclaim(struct recorder *r, uint64_t now_ns)
 {
 	struct errmsg err = { 0 };
@@ -216,6 +231,7 @@ static void run_reclaim(struct recorder *r, uint64_t now_ns)
 	if (now_ns < r->reclaim_due_ns)
 		return;
 	n = store_reclaim(r->store, r->wall_s() - JOB_KEPT_S, &err);
+	r->has_reclaimed |= n > 0;
 	r->reclaim_due_ns = now_ns + (n >= STORE_RECLAIM_MAX ? RECLAIM_SOON_NS : RECLAIM_NS);
 }
 
@@ -291,6 +307,7 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err)
 		more |= recorder_jobs_run(r, now_ns);
 		recorder_reconcile_run(r, now_ns);
 		run_reclaim(r, now_ns);
+		run_trim(r, now_ns);
 		run_mark(r, now_ns);
 		run_prom(r, now_ns);
 	}
