@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "ceems_config.h"
 #include "src/cmd/cmd.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/parse.h"
 #include "src/libutil/text.h"
 
 static const struct cmd_info *const commands[] = {
@@ -64,6 +67,19 @@ void cmd_print(const char *fmt, ...)
 	va_start(ap, fmt);
 	print_masked(stdout, "", fmt, ap);
 	va_end(ap);
+}
+
+size_t cmd_columns(int fd, size_t otherwise)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t n;
+
+	if (columns && parse_u64(columns, &n) == 0 && n && n < 1000)
+		return (size_t)n;
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return otherwise;
 }
 
 int cmd_error(const char *fmt, ...)

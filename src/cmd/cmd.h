@@ -108,6 +108,9 @@ bool cmd_step_number(const char *text, uint32_t *ret);
  */
 void cmd_print(const char *fmt, ...) _printf_(1, 2);
 
+/* Returns $COLUMNS, or the width of the terminal FD; OTHERWISE if FD is none. */
+size_t cmd_columns(int fd, size_t otherwise);
+
 /* Prints one line to stderr: "ceems: TEXT", masked. Returns CMD_FAILED. */
 int cmd_error(const char *fmt, ...) _printf_(1, 2);
 

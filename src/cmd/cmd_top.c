@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "src/cmd/cmd.h"
@@ -34,19 +33,6 @@ struct top_request {
 
 /* --- without a screen -------------------------------------------------------------------------- */
 
-static size_t output_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	uint64_t n;
-
-	if (columns && parse_u64(columns, &n) == 0 && n && n < 1000)
-		return (size_t)n;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return WIDTH_NO_TERMINAL;
-}
-
 static int print_frame(const struct top_request *o, const struct top_frame *f)
 {
 	struct top_view view = o->view;
@@ -62,7 +48,7 @@ static int print_frame(const struct top_request *o, const struct top_frame *f)
 		free(json);
 		return CMD_OK;
 	}
-	view.width = output_width();
+	view.width = cmd_columns(STDOUT_FILENO, WIDTH_NO_TERMINAL);
 	view.height = 0;
 	if (top_draw(f, &view, &lines) < 0)
 		return cmd_error("out of memory");

@@ -10,6 +10,8 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/dbd_deadline.h"
 #include "src/cmd/job_ask.h"
+#include "src/cmd/progress.h"
+#include "src/libutil/clock.h"
 
 /*
  * The period is read in slices of time with about SLICE_JOBS jobs each. The number of jobs in a slice is known only
@@ -27,6 +29,7 @@ struct walk {
 	const struct jobs_walk *w;
 	struct slurmdb_rows *rows;
 	uint64_t jobs;
+	uint64_t began_ns;
 };
 
 bool jobs_walk_is_listed(const struct slurmdb_job *job)
@@ -60,11 +63,17 @@ static int reached(struct walk *k, uint64_t at, struct errmsg *err)
 
 static void show_progress(const struct walk *k, uint64_t at)
 {
-	uint64_t all = k->w->to - k->w->from;
+	struct progress p = { .done = at - k->w->from,
+			      .all = k->w->to - k->w->from,
+			      .jobs = k->jobs,
+			      .ns = clock_mono_ns() - k->began_ns };
+	char line[200];
 
-	if (k->w->shows_progress)
-		(void)fprintf(stderr, "\r%3" PRIu64 " %%, %" PRIu64 " jobs", all ? 100 * (at - k->w->from) / all : 100,
-			      k->jobs);
+	if (!k->w->shows_progress)
+		return;
+	/* in the last column, some terminals would begin a new line */
+	progress_text(&p, cmd_columns(STDERR_FILENO, 80) - 1, line, sizeof(line));
+	(void)fprintf(stderr, "\r%s\033[K", line);
 }
 
 static void end_progress(const struct walk *k)
@@ -131,7 +140,7 @@ int jobs_walk(const struct jobs_walk *w)
 {
 	struct slurmdb_options options = { .one_connection = true, .no_usage = w->site->no_usage,
 					   .no_qos = !w->with_qos, .limit = dbd_deadline(w->site) };
-	struct walk k = { .w = w };
+	struct walk k = { .w = w, .began_ns = clock_mono_ns() };
 	struct errmsg err = { 0 };
 	int rc = job_ask_check_conf();
 

@@ -54,7 +54,7 @@ export_jobs
 wait_for 1200 has_third
 ok $? "a third is exported"
 out=$(shown)
-is "$(grep -cE '^ *[0-9]+ %, [0-9]+ jobs' <<<"$out") $(wc -l <<<"$out")" "1 1" "the terminal has one line: $out"
+is "$(grep -cE '^ *[0-9]+ % \[=*> *\] [0-9]+ jobs of about [0-9]+, [0-9]+/s, [0-9:]+( h)? left' <<<"$out") $(wc -l <<<"$out")" "1 1" "the terminal has one line: $out"
 inside kill -KILL "$pid"
 wait_for 60 is_over
 ok $? "it is killed"
