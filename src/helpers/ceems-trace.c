@@ -160,8 +160,11 @@ int main(int argc, char **argv)
 	if (rc != -ENODATA)
 		helper_say("error - %s", err.text);
 	(void)fflush(stdout);
-	(void)alarm(WRITE_MAX_S); /* a network file system writes at the close */
-	if (f.fd >= 0)
-		(void)close(f.fd);
+	(void)alarm(WRITE_MAX_S);
+	/* a network file system writes at the close, and tells of a full disk only then */
+	if (f.fd >= 0 && close(f.fd) < 0 && rc == -ENODATA) {
+		rc = -errno;
+		helper_say("error - %s: %s", f.path, strerror(-rc));
+	}
 	return rc != -ENODATA;
 }

@@ -197,6 +197,9 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 		rc = fileio_write_full(fd, data, len);
 	if (rc == 0 && sync && fsync(fd) < 0)
 		rc = -errno;
+	/* NFS tells of a full disk at the close, and then the old file must still be there */
+	if (close(TAKE_FD(fd)) < 0 && rc == 0)
+		rc = -errno;
 	if (rc == 0 && rename(tmp, path) < 0)
 		rc = -errno;
 	if (rc < 0)

@@ -6,10 +6,12 @@
 #define _GNU_SOURCE /* memmem, off64_t */
 #include "disk_faults.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 
 #include "counted_log.h"
 #include "scratch.h"
+#include "src/libledger/ledger.h"
 #include "src/libsink/sink.h"
 #include "src/libstore/inbox.h"
 #include "src/libstore/store.h"
@@ -39,7 +41,7 @@ static void test_error(const char *what, work_fn *fn, int error)
 		wrong = fn(from, error);
 		was_hit = disk.has_failed;
 	}
-	ok(!*wrong && from > 4, "%s: %s %s any of %u calls", what, strerror(error), disk_now_and_then ? "at" : "from", from - 2);
+	ok(!*wrong && from > 3, "%s: %s %s any of %u calls", what, strerror(error), disk_now_and_then ? "at" : "from", from - 2);
 	if (*wrong)
 		diag("call %u: %s", from - 1, wrong);
 	disk.dir = NULL;
@@ -291,6 +293,45 @@ static const char *replace_work(unsigned int from, int error)
 	return wrong;
 }
 
+/* --- the ledger ------------------------------------------------------------------------------------- */
+
+static unsigned int count_files(void)
+{
+	DIR *d = opendir(work);
+	const struct dirent *e;
+	unsigned int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += *e->d_name != '.';
+	if (d)
+		(void)closedir(d);
+	return n;
+}
+
+/* All its room is taken when it is made, as writes to memory cannot fail. */
+static const char *ledger_work(unsigned int from, int error)
+{
+	struct ledger *l = NULL;
+	struct errmsg err = { 0 };
+	bool is_fresh = false;
+	int rc;
+
+	disk_begin(work, from, error, /* loses= */ false);
+	rc = ledger_create(work, "n1", &l, &is_fresh, &err);
+	disk_mend();
+	if (rc == 0 && disk.has_failed)
+		return "an error is not told";
+	if (rc < 0 && count_files())
+		return "a part of it stays";
+	if (rc == 0)
+		ledger_turn(l);
+	ledger_close(l);
+	if (ledger_create(work, "n1", &l, &is_fresh, &err) < 0)
+		return "it does not go on";
+	ledger_close(l);
+	return "";
+}
+
 int main(void)
 {
 	logger_set_sink(count_log);
@@ -302,6 +343,7 @@ int main(void)
 	test_work("store", store_work);
 	test_work("sink file", sink_work);
 	test_work("a file that is replaced", replace_work);
+	test_work("ledger", ledger_work);
 	scratch_clear(dir);
 	(void)rmdir(dir);
 	return done_testing();

@@ -346,6 +346,45 @@ static void test_programs(void)
 	ledger_leave(node.l, slot);
 }
 
+/* A call of ceems-trace fails, by libfiu: POINT with errno ERROR. */
+static void test_fault(const char *point, int error)
+{
+	unsigned int slot = claim();
+	struct steptrace *st;
+	char text[512];
+
+	diag("%s: %s", point, strerror(error));
+	(void)snprintf(text, sizeof(text), "#!/bin/sh\nexec fiu-run -x -c 'enable name=posix/io/%s,failinfo=%d' %s/ceems-trace \"$@\"\n",
+		       point, error, HELPER_DIR);
+	scratch_clear(dir);
+	use_program(text);
+	st = begin(slot, dir);
+	if (!strcmp(point, "oc/close"))
+		ok(wait_for_rows(2), "  its file grows");
+	else
+		ok(wait_until(has_said), "  the log has a line while the step runs");
+	(void)finish(st);
+	(void)snprintf(text, sizeof(text), "trace: %s: %s; the trace of this step ends there\n", file_path(""), strerror(error));
+	is_str(said, text, "  the log says so, once");
+	ledger_leave(node.l, slot);
+}
+
+static void test_faults(void)
+{
+	static const char *const points[] = { "oc/open", "rw/write", "oc/close" };
+	size_t i;
+
+	/* the usage's status; in a build with sanitizers no program starts with it */
+	if (system("fiu-run -x " HELPER_DIR "/ceems-trace >/dev/null 2>&1") != 2 << 8) {
+		skip(18, "fiu-run does not run ceems-trace here (Debian: fiu-utils)");
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(points); i++) {
+		test_fault(points[i], ENOSPC);
+		test_fault(points[i], EIO);
+	}
+}
+
 static void test_forbidden(void)
 {
 	const struct stepfile_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir, .job = "7" };
@@ -406,6 +445,7 @@ int main(void)
 	test_no_sampler();
 	test_troubles();
 	test_programs();
+	test_faults();
 	test_forbidden();
 	atomic_store(&is_over, true);
 	(void)pthread_join(thread, NULL);
