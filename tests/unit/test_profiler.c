@@ -109,14 +109,14 @@ static void test_lost_records(void)
 	uint32_t child;
 
 	is_int(profile_tasks_create(&t), 0, "tasks");
-	(void)prctl(PR_SET_NAME, "first");
-	is_int(profile_tasks_add(t, pid, 5), 0, "task 5");
+	(void)prctl(PR_SET_NAME, "child");
 	child = (uint32_t)fork();
 	if (!child) {
-		(void)prctl(PR_SET_NAME, "child");
 		(void)pause();
 		_exit(0);
 	}
+	(void)prctl(PR_SET_NAME, "first");
+	is_int(profile_tasks_add(t, pid, 5), 0, "task 5");
 	ok(sees_at(t, STACKS_FORK, child, pid, before_ns, NULL, &m), "a child, before one that has its pid by now");
 	ok(sees_at(t, STACKS_FORK, BASE, pid, before_ns, NULL, &m), "another child");
 	(void)prctl(PR_SET_NAME, "second");
