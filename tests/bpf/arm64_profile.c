@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * init of an emulated arm64 guest: runs /two_callers below /ceems-profile, once for each event and build of it, on cgroup v2.
+ * Prints what the program says of itself, and the profile as hexadecimal lines "FILE NAME BYTES".
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CGROUP "/sys/fs/cgroup/step_0"
+#define BYTES_OF_LINE 64
+#define SECONDS "6"
+
+/* Starts PROGRAM in the cgroup, stopped before its exec. */
+static pid_t start_stopped(const char *program)
+{
+	char *argv[] = { (char *)program, (char *)SECONDS, (char *)"75", NULL };
+	pid_t pid = fork();
+	int fd, status;
+
+	if (pid == 0) {
+		fd = open(CGROUP "/cgroup.procs", O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, "0", 1) != 1)
+			_exit(126);
+		(void)raise(SIGSTOP);
+		(void)execv(program, argv);
+		_exit(127);
+	}
+	return waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) ? pid : -1;
+}
+
+/* Starts /ceems-profile for PID. It ends when *RET_FD is closed. */
+static pid_t start_profiler(pid_t pid, const char *name, const char *stacks, int *ret_fd)
+{
+	char task[16];
+	char *argv[] = { (char *)"/ceems-profile", (char *)"0", (char *)"0", (char *)"/tmp", (char *)name, (char *)"10000000",
+			 (char *)"99", (char *)stacks, (char *)CGROUP, task, (char *)"1", (char *)"0", (char *)"n1",
+			 (char *)"", (char *)"0", (char *)"1", (char *)"", NULL };
+	pid_t profiler;
+	int end[2];
+
+	(void)snprintf(task, sizeof(task), "%d:0", (int)pid);
+	if (pipe2(end, O_CLOEXEC) < 0)
+		return -1;
+	profiler = fork();
+	if (profiler == 0) {
+		(void)dup2(end[0], STDIN_FILENO);
+		(void)execv(argv[0], argv);
+		_exit(127);
+	}
+	(void)close(end[0]);
+	*ret_fd = end[1];
+	return profiler;
+}
+
+static void print_file(const char *name)
+{
+	unsigned char bytes[BYTES_OF_LINE];
+	char path[64];
+	size_t n, i;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/tmp/%s.pb.gz", name);
+	f = fopen(path, "re");
+	while (f && (n = fread(bytes, 1, sizeof(bytes), f))) {
+		(void)printf("FILE %s ", name);
+		for (i = 0; i < n; i++)
+			(void)printf("%02x", bytes[i]);
+		(void)printf("\n");
+	}
+	if (f)
+		(void)fclose(f);
+}
+
+static void profile(const char *program, const char *name, const char *stacks)
+{
+	pid_t pid = start_stopped(program), profiler;
+	int fd = -1, status = -1;
+
+	profiler = start_profiler(pid, name, stacks, &fd);
+	(void)sleep(12); /* until it samples: reading the kernel's BTF and symbols is slow here */
+	(void)printf("PART %s ", name);
+	(void)fflush(stdout);
+	(void)kill(pid, SIGCONT);
+	(void)waitpid(pid, NULL, 0);
+	(void)close(fd);
+	(void)waitpid(profiler, &status, 0);
+	(void)printf("END %s %d\n", name, status);
+	print_file(name);
+}
+
+int main(void)
+{
+	int fd;
+
+	if (getpid() != 1)
+		return 1; /* this ends with a power-off */
+	(void)mount("p", "/proc", "proc", 0, NULL);
+	(void)mount("s", "/sys", "sysfs", 0, NULL);
+	(void)mount("d", "/dev", "devtmpfs", 0, NULL);
+	(void)mount("t", "/tmp", "tmpfs", 0, NULL);
+	(void)mount("c", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+	(void)mkdir(CGROUP, 0755);
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)dup2(fd, STDIN_FILENO);
+	profile("/eh_frame", "eh_frame-clock", "user");
+	profile("/eh_frame", "eh_frame-cycles", "user,cycles");
+	profile("/pac", "pac-clock", "user");
+	profile("/frame", "frame-cycles", "user,cycles");
+	(void)printf("GUEST over\n");
+	(void)fflush(stdout);
+	(void)reboot(RB_POWER_OFF);
+	return 1;
+}
