@@ -324,7 +324,7 @@ static int read_proc(struct profile_maps *m, struct space *s)
 }
 
 /* Reads the mappings of S if it must be done: the first time, or after lost records. */
-static int complete(struct profile_maps *m, struct space *s)
+static int complete_space(struct profile_maps *m, struct space *s)
 {
 	uint64_t now_ns;
 	int rc;
@@ -348,7 +348,7 @@ int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, ui
 
 	if (!s)
 		return -ENOMEM;
-	rc = complete(m, s);
+	rc = complete_space(m, s);
 	if (rc < 0)
 		return rc;
 	i = find_span(s, address);
