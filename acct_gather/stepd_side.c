@@ -30,6 +30,7 @@ static struct {
 	uint32_t *rank; /* memory of owner.rank */
 	bool is_attached; /* the tasks are known to stepside */
 	uint64_t start_ns;
+	bool has_left;	  /* our programs are not in the step's cgroups any more */
 	bool is_finished; /* the next two have their final values */
 	struct values values;
 	uint64_t elapsed_ns;
@@ -277,6 +278,15 @@ static bool have_tasks_ended(const stepd_step_rec_t *step)
 	return i > 0;
 }
 
+/* The last call of the plugin before Slurm kills what is left in the step's cgroups. */
+static void leave_cgroups(void)
+{
+	if (side.has_left)
+		return;
+	stepside_leave(side.stepside);
+	side.has_left = true;
+}
+
 /* Weak, because slurmctld also loads this plugin and has no such function: it would not start. */
 #pragma weak proctrack_g_get_pids
 
@@ -319,7 +329,7 @@ static uint64_t children_ns(void)
  */
 static void end_profile(void)
 {
-	if (!is_profiled() || !have_tasks_ended(side.step))
+	if (!is_profiled())
 		return;
 	if (has_processes(side.step)) {
 		stepd_side_profile();
@@ -335,8 +345,10 @@ void stepd_side_energy(acct_gather_energy_t *energy, bool is_tasks)
 {
 	if (!side.stepside)
 		return;
-	if (is_tasks)
+	if (is_tasks && have_tasks_ended(side.step)) {
+		leave_cgroups();
 		end_profile();
+	}
 	if (!side.is_attached)
 		side.is_attached = stepd_side_attach(side.stepside, side.step);
 	else

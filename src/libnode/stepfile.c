@@ -12,9 +12,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "src/libmeter/activity/cgleave.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/logger.h"
+#include "src/libutil/procstat.h"
+#include "src/libutil/text.h"
 
 /* How long the kernel may need to end a killed program. */
 #define KILL_NS (20 * NSEC_PER_MSEC)
@@ -132,6 +135,8 @@ int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes)
 	}
 	f->in = in[0];
 	f->out = out[0];
+	(void)snprintf(f->file, sizeof(f->file), "%s/%s", arg[3], arg[4]);
+	(void)text_mask(f->file, f->file, sizeof(f->file));
 	return 0;
 }
 
@@ -172,12 +177,39 @@ static void tell_end(struct stepfile *f)
 		logger_info("%s: ceems-%s was killed, or its folder did not answer; %s", f->what, f->what, f->end);
 }
 
+/* Returns true if the program's group has a process, or if the program itself is in uninterruptible sleep. */
+static bool is_waiting(const struct stepfile *f)
+{
+	struct procstat stat;
+
+	return kill(-f->pid, 0) == 0 || (procstat_read(f->pid, &stat) == 0 && stat.state == 'D');
+}
+
 /* Kills the program and every process of its group. slurmstepd may have reaped the program already. */
 static void kill_program(const struct stepfile *f)
 {
+	const uint64_t deadline_ns = clock_mono_ns() + KILL_NS;
+	int rc;
+
 	(void)kill(-f->pid, SIGKILL);
 	(void)kill(f->pid, SIGKILL);
-	(void)helper_wait(f->pid, clock_mono_ns() + KILL_NS, NULL);
+	(void)helper_wait(f->pid, deadline_ns, NULL);
+	while (is_waiting(f) && clock_mono_ns() < deadline_ns)
+		(void)usleep(1000);
+	if (!is_waiting(f))
+		return;
+	rc = cgleave(f->pid);
+	logger_info("%s: ceems-%s was killed, but is left waiting for the file system of %s%s%s", f->what, f->what, f->file,
+		    rc < 0 ? "; it is still in the step's cgroup, so Slurm may drain the node: " : "", rc < 0 ? strerror(-rc) : "");
+}
+
+void stepfile_leave(const struct stepfile *f)
+{
+	int rc = f->pid ? cgleave(f->pid) : 0;
+
+	if (rc < 0)
+		logger_info("%s: ceems-%s cannot leave the step's cgroup: %s; Slurm kills it there", f->what, f->what,
+			    strerror(-rc));
 }
 
 void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone)

@@ -5,7 +5,8 @@
  * prints. A folder that hangs, or a user who kills the program, never delays the step.
  *
  * The program is in slurmstepd's own cgroup. So its CPU time and memory are not charged to the step, and it is not
- * killed with the tasks. But it counts against the limits of the job.
+ * killed with the tasks. But it counts against the limits of the job. When the tasks have ended it leaves that cgroup
+ * (cgleave.h).
  */
 #ifndef CEEMS_STEPFILE_H
 #define CEEMS_STEPFILE_H
@@ -69,6 +70,7 @@ struct stepfile {
 	const char *what, *end;
 	int in, out; /* a socket to the program, a pipe from it; -1: the program does not run */
 	pid_t pid;
+	char file[512]; /* path of its file without the suffix, for the log */
 	char words[512]; /* what the program printed */
 	size_t nwords;
 };
@@ -77,6 +79,8 @@ struct stepfile {
 void stepfile_init(struct stepfile *f, const char *what, const char *end);
 /* Starts the program ARG[0] with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
 int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);
+/* Moves the program out of the step's cgroups. Call it when the tasks have ended. Does nothing if it was never started. */
+void stepfile_leave(const struct stepfile *f);
 /*
  * Ends the input of the program and waits for its end until DEADLINE_NS; then kills it. If the program IS_GONE already, or
  * if it complained, this is logged. Does nothing if the program does not run.

@@ -121,6 +121,12 @@ int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile 
 	return 0;
 }
 
+void stepprofile_leave(struct stepprofile *sp)
+{
+	if (sp)
+		stepfile_leave(&sp->file);
+}
+
 void stepprofile_halt(struct stepprofile *sp)
 {
 	if (!sp || sp->deadline_ns)

@@ -30,6 +30,9 @@ struct stepprofile;
  */
 int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile **ret, struct errmsg *err);
 
+/* Moves the program out of the step's cgroups; see stepside_leave(). NULL: no-op. */
+void stepprofile_leave(struct stepprofile *sp);
+
 /* Ends the samples; the program begins to write its file. NULL: no-op. */
 void stepprofile_halt(struct stepprofile *sp);
 

@@ -383,6 +383,12 @@ static void fill_values(struct stepside *st, const struct ledger_slot *slot, uin
 		stepprobes_read(st->probes, f, &st->detail);
 }
 
+void stepside_leave(struct stepside *st)
+{
+	steptrace_leave(st->trace);
+	stepprofile_leave(st->profile);
+}
+
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns)
 {

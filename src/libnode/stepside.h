@@ -95,6 +95,12 @@ int stepside_live(struct stepside *st, const struct values **ret);
 int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all);
 
 /*
+ * To be called when all tasks have ended: moves our programs out of the step's cgroups. Slurm calls fini() only after it
+ * has killed all that is there, and has waited for its end.
+ */
+void stepside_leave(struct stepside *st);
+
+/*
  * Ends the measurement of the step and fills VALUES. The extern step first waits for the other steps,
  * at most STEPSIDE_OTHERS_NS, and gets the values of the job. WAITED_NS is the CPU time of the tasks
  * by wait4() (0: unknown); it is used if the cgroup shows less. Always succeeds: missing values have

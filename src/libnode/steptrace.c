@@ -31,9 +31,10 @@ struct steptrace {
 	pthread_mutex_t lock; /* guards `stop`: while it is held and `stop` is false, the borrowed objects exist */
 	pthread_cond_t wake;
 	bool stop;
+	bool has_left;	      /* the tasks have ended, so the program must not be in the step's cgroups */
+	struct stepfile file; /* set with the lock held; else used as what follows */
 	pthread_t thread;
 	/* used by the thread, and after its end by steptrace_finish() */
-	struct stepfile file;
 	struct memuse *memuse;
 	struct trace_sample sample; /* the last sample */
 	uint64_t due_ns;	    /* when the sample after it was due; 0: there was no sample */
@@ -195,15 +196,21 @@ static bool trace_once(struct steptrace *st)
 static void *steptrace_run(void *arg)
 {
 	struct steptrace *st = arg;
+	struct stepfile file = st->file;
 	bool is_there;
 	int rc;
 
 	(void)prctl(PR_SET_NAME, "ceems-trace", 0, 0, 0);
-	rc = stepfile_start(&st->file, st->arg, SOCKET_BYTES);
+	rc = stepfile_start(&file, st->arg, SOCKET_BYTES);
 	if (rc < 0) {
 		logger_info("trace: cannot start %s: %s; this step is not traced", st->arg[0], strerror(-rc));
 		return NULL;
 	}
+	(void)pthread_mutex_lock(&st->lock);
+	st->file = file;
+	if (st->has_left)
+		stepfile_leave(&file);
+	(void)pthread_mutex_unlock(&st->lock);
 	is_there = send_start(st); /* also if the step has ended: the program needs it before the last row */
 	(void)pthread_mutex_lock(&st->lock);
 	while (is_there && !st->stop)
@@ -266,6 +273,16 @@ int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret,
 	}
 	*ret = st;
 	return 0;
+}
+
+void steptrace_leave(struct steptrace *st)
+{
+	if (!st)
+		return;
+	(void)pthread_mutex_lock(&st->lock);
+	st->has_left = true;
+	stepfile_leave(&st->file);
+	(void)pthread_mutex_unlock(&st->lock);
 }
 
 void steptrace_halt(struct steptrace *st)

@@ -42,6 +42,9 @@ struct steptrace;
  */
 int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret, struct errmsg *err);
 
+/* Moves the program out of the step's cgroups; see stepside_leave(). NULL: no-op. */
+void steptrace_leave(struct steptrace *st);
+
 /* Ends sampling: the thread no longer reads the step. NULL: no-op. */
 void steptrace_halt(struct steptrace *st);
 

@@ -41,6 +41,17 @@ our_stacks() {
 		echo "$pid $(cat "/proc/$pid/comm")" && head -n 8 "/proc/$pid/stack"
 	done 2>/dev/null
 }
+# Helpers that wait for the server are in no cgroup of a step, for which Slurm would drain the node.
+waiting_in_steps() {
+	local pid
+
+	for pid in $(ps -eo pid=,stat=,comm= | awk '$2 ~ /^D/ && $3 ~ /^ceems-(trace|profile)/ { print $1 }'); do
+		grep -H /job_ "/proc/$pid/cgroup"
+	done 2>/dev/null
+}
+helpers_are_gone() {
+	! ps -eo comm= | grep -E '^ceems-(trace|profile)'
+}
 nfs_is_back() {
 	nfs_serves 1
 	ok $? "the server is started again"
@@ -126,6 +137,9 @@ began=$SECONDS
 a_job "the server is stopped: a job runs"
 wait_for 120 node_is idle
 ok $? "  the node is idle"
+has "$(grep -h "trace: ceems-trace was killed" "$LOG_DIR"/slurmd.n1.log)" "left waiting for the file system of $nfs/users/ceems-trace-$id.0-n1" \
+	"  the log names the file of a program that cannot end"
+is "$(waiting_in_steps)" "" "  and it is in no step's cgroup"
 passes "  slurmctld answers" inside scontrol ping
 passes "  slurmd ends" "$cluster" kill "$DIR" slurmd n1
 passes "  and starts" "$cluster" start-daemon "$DIR" slurmd n1
@@ -135,6 +149,9 @@ ps -eLo stat=,comm= | awk '$1 ~ /^D/ && $2 ~ /^ceems/' | diag
 nfs_is_back
 wait_for 120 all_recorded
 ok $? "after $((SECONDS - began)) s the server is back: each job has its record" || our_stacks | diag
+wait_for 60 helpers_are_gone
+ok $? "  the programs that waited have ended" || our_stacks | diag
+is "$(inside sinfo -h -o %E -n n1)" none "  nothing drained the node"
 is_new() {
 	[ -n "$(on_nfs find "$nfs/textfile/n1/ceems.prom" -newermt "-10 seconds")" ]
 }

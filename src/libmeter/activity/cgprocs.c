@@ -122,6 +122,17 @@ static int cgprocs_scan(struct walk *w, int folder_fd, int depth)
 	return depth < MAX_DEPTH ? scan_children(w, folder_fd, depth) : 0;
 }
 
+int cgprocs_move(int folder_fd, pid_t pid)
+{
+	_cleanup_close_ int fd = openat(folder_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	char text[3 * sizeof(pid_t) + 2];
+	int n = snprintf(text, sizeof(text), "%d", (int)pid);
+
+	if (fd < 0)
+		return -errno;
+	return fileio_write_full(fd, text, (size_t)n);
+}
+
 int cgprocs_are_there(int folder_fd)
 {
 	_cleanup_close_ int fd = openat(folder_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);

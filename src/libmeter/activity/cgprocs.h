@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cgprocs.h - lists the processes of a cgroup and of all cgroups below it.
+ * cgprocs.h - lists the processes of a cgroup and of all cgroups below it, and moves one into a cgroup.
  */
 #ifndef CEEMS_CGPROCS_H
 #define CEEMS_CGPROCS_H
@@ -28,6 +28,9 @@ int cgprocs_each(struct cgprocs *p, int folder_fd, cgprocs_fn *fn, void *ctx);
 int cgprocs_each_in(struct cgprocs *p, int folder_fd, const char *name, cgprocs_fn *fn, void *ctx);
 
 void cgprocs_fini(struct cgprocs *p);
+
+/* Moves process PID, with all its threads, into the cgroup FOLDER_FD. -ESRCH: it has ended. */
+int cgprocs_move(int folder_fd, pid_t pid);
 
 /*
  * Returns 1 if any process is in the v2 cgroup FOLDER_FD or below it, at any depth, else 0. A dying

@@ -12,7 +12,6 @@
 
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cgprocs.h"
-#include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
@@ -161,24 +160,13 @@ static bool is_in_step(const char *path, const char *own_name)
 	return false;
 }
 
-static int move(int folder, pid_t pid)
-{
-	_cleanup_close_ int fd = openat(folder, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	char text[3 * sizeof(pid_t) + 2];
-	int n = snprintf(text, sizeof(text), "%d", (int)pid);
-
-	if (fd < 0)
-		return -errno;
-	return fileio_write_full(fd, text, (size_t)n);
-}
-
 static int move_all(int folder, const pid_t *pid, size_t n)
 {
 	size_t i, moved = 0;
 	int rc;
 
 	for (i = 0; i < n; i++) {
-		rc = move(folder, pid[i]);
+		rc = cgprocs_move(folder, pid[i]);
 		if (rc < 0 && rc != -ESRCH)
 			return rc;
 		moved += rc == 0;
@@ -304,7 +292,7 @@ static int move_up(void *ctx, pid_t pid)
 {
 	const struct stepgroup *g = ctx;
 
-	(void)move(g->parent, pid); /* this fails for a process that is just ending */
+	(void)cgprocs_move(g->parent, pid); /* this fails for a process that is just ending */
 	return 0;
 }
 
