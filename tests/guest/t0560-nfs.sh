@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2016,SC2154
 # An NFS server that stops while jobs run and end. The store may not be there: the recorder says so, and job ends wait in
-# the inbox. RecordFile and TextfileDir may: slurmctld and slurmd must not wait for the server, only our own processes may.
-# When it is back, no record may be missing.
+# the inbox. All other files may: slurmctld, slurmd, slurmstepd and srun must not wait for the server, only our own
+# processes may. When it is back, no record may be missing.
 nfs=$DIR/nfs
 
 nfs_missing() {
@@ -119,12 +119,13 @@ nfs_serves 0
 a_job "the server is stopped: a job runs"
 nfs_is_back
 
-# --- RecordFile and TextfileDir ------------------------------------------------------------------------
+# --- RecordFile, TextfileDir, TraceDir and ProfileDir ----------------------------------------------------
 
 record_file=$nfs/records/jobs.jsonl
 on_nfs install -d -o slurm "$nfs/records" "$nfs/textfile" "$nfs/textfile/ceems"
 on_nfs install -d "$nfs/textfile/n1"
-restart_with "RecordFile=$record_file" "TextfileDir=$nfs/textfile/%n"
+on_nfs install -d -m 1777 "$nfs/users"
+restart_with "RecordFile=$record_file" "TextfileDir=$nfs/textfile/%n" "TraceDir=$nfs/users" "ProfileDir=$nfs/users"
 wait_for 120 all_recorded
 ok $? "with a store on a local disk the records come to a file on NFS"
 has_prom() {
@@ -132,9 +133,22 @@ has_prom() {
 }
 wait_for 60 has_prom
 ok $? "ceems.prom is on NFS"
+# a step that begins before the server stops and ends while it is away
+rm -f /tmp/go
+files="srun --ceems-trace=100ms --ceems-profile"
+id=$(submit user1 -n1 --mem=100 -o /dev/null --wrap "$files sh -c 'until [ -e /tmp/go ]; do sleep 1; done'")
+jobs+=("$id")
+has_rows() {
+	[ "$(on_nfs cat "$nfs/users/ceems-trace-$id.0-n1.csv" | wc -l)" -gt 3 ]
+}
+wait_for 120 has_rows
+ok $? "a step with a trace on NFS runs"
 nfs_serves 0
 began=$SECONDS
-a_job "the server is stopped: a job runs"
+: >/tmp/go
+wait_for 120 job_is "$id" COMPLETED
+ok $? "the server is stopped: the step and its srun end"
+a_job "  a step whose trace and profile cannot begin runs" "$files true"
 wait_for 120 node_is idle
 ok $? "  the node is idle"
 has "$(grep -h "trace: ceems-trace was killed" "$LOG_DIR"/slurmd.n1.log)" "left waiting for the file system of $nfs/users/ceems-trace-$id.0-n1" \
@@ -162,3 +176,4 @@ node_is_idle
 restart_with
 inside umount -l "$nfs"
 nfs_serves 0
+rm -f /tmp/go
