@@ -146,7 +146,7 @@ static uint64_t start_ns(const struct procstat *st)
 	return since_boot_ns > suspended_ns ? since_boot_ns - suspended_ns : 0;
 }
 
-/* Reads thread TID of PID, if it existed at AT_NS. -ESRCH: it has ended, and a later thread may have its numbers. */
+/* Reads /proc of thread TID of process PID. -ESRCH: that is a later thread with the same ids, which started after AT_NS. */
 static int read_thread(uint32_t pid, uint32_t tid, uint64_t at_ns, struct procstat *ret)
 {
 	int rc = procstat_read_thread((pid_t)pid, (pid_t)tid, ret);
@@ -159,7 +159,7 @@ static void set_name(struct thread *th, const char *name)
 	(void)snprintf(th->name, sizeof(th->name), "%s", name);
 }
 
-/* Reads the name of TH, which existed at AT_NS. The name may have been set before the first record. */
+/* Sets the name of TH, which existed at AT_NS, from /proc: the kernel sends a record only when a name changes. */
 static void begin_thread(struct thread *th, uint64_t at_ns)
 {
 	const uint64_t now_ns = clock_mono_ns();
@@ -235,12 +235,15 @@ static bool has_time_to_check(struct profile_tasks *t, uint64_t now_ns)
 static struct thread *thread_check(struct profile_tasks *t, uint32_t pid, uint32_t tid, uint64_t at_ns)
 {
 	struct thread *th = thread_find(t, tid);
-	const uint64_t now_ns = clock_mono_ns();
 	struct procstat st;
+	uint64_t now_ns;
 
 	if (!th->tid || th->pid != pid)
 		return NULL;
-	if (th->known_ns >= t->lost_ns || th->tried_ns >= t->lost_ns || !has_time_to_check(t, now_ns))
+	if (th->known_ns >= t->lost_ns || th->tried_ns >= t->lost_ns)
+		return th;
+	now_ns = clock_mono_ns();
+	if (!has_time_to_check(t, now_ns))
 		return th;
 	if (read_thread(pid, tid, at_ns, &st) == 0) {
 		if (start_ns(&st) > th->known_ns) {
