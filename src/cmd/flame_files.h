@@ -41,8 +41,8 @@ int flame_files_choose(struct flame_files *f, const char *type);
 /* Returns a title such as "job 7 on 2 nodes", which lives as long as F. */
 const char *flame_files_title(struct flame_files *f);
 /*
- * Returns the type of the values that are shown. NULL: the files have different types, so their values
- * cannot be added, and ERR says which. Ignores files without samples.
+ * Returns the type of the values to show, such as cpu/nanoseconds. Ignores files without samples. NULL: the files have
+ * different types, whose values cannot be added; ERR names two of them.
  */
 const struct profile_type *flame_files_type(const struct flame_files *f, struct errmsg *err);
 

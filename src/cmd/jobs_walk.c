@@ -71,7 +71,7 @@ static void show_progress(const struct walk *k, uint64_t at)
 
 	if (!k->w->shows_progress)
 		return;
-	/* in the last column, some terminals would begin a new line */
+	/* one column less than the terminal: after a character in the last one, some terminals begin a new line */
 	progress_text(&p, cmd_columns(STDERR_FILENO, 80) - 1, line, sizeof(line));
 	(void)fprintf(stderr, "\r%s\033[K", line);
 }

@@ -5,8 +5,8 @@
  * prints. A folder that hangs, or a user who kills the program, never delays the step.
  *
  * The program is in slurmstepd's own cgroup. So its CPU time and memory are not charged to the step, and it is not
- * killed with the tasks. But it counts against the limits of the job. When the tasks have ended it leaves that cgroup
- * (cgleave.h).
+ * killed with the tasks. But it counts against the limits of the job. When the tasks have ended, stepfile_leave() moves it
+ * out of that cgroup (cgleave.h).
  */
 #ifndef CEEMS_STEPFILE_H
 #define CEEMS_STEPFILE_H

@@ -20,7 +20,7 @@
 /* Memory of the decoder; "xz -9" needs 65 MiB. */
 #define DECODER_MAX ((uint64_t)80 << 20)
 
-/* Doubles *IMAGE, whose SIZE bytes are full, as the output of STREAM. */
+/* Doubles the buffer *IMAGE, as STREAM has filled its SIZE bytes, and lets STREAM go on behind them. */
 static int make_room(lzma_stream *stream, uint8_t **image, size_t *size)
 {
 	const size_t room = *size ? 2 * *size : (size_t)64 << 10;

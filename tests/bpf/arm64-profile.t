@@ -67,7 +67,7 @@ timeout -k 5 1200 "$qemu" -M virt -cpu max -icount shift=3,sleep=off -smp 1 -m 1
 grep -q '^GUEST over' "$work/console"
 ok $? "the guest came to its end" || tail -n 20 "$work/console" | cut -c 1-200 | sed 's/^/# /'
 
-# of NAME EXPRESSION: of the profile of that name
+# of NAME EXPRESSION: prints the Python EXPRESSION for the profile NAME
 of() {
 	/usr/bin/python3 "$top/tests/e2e/pprof.py" "$work/$1.pb.gz" "$2" 2>&1
 }

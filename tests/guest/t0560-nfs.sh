@@ -86,7 +86,7 @@ all_recorded() {
 	ids=$(recorded)
 	[ "$ids" = "${jobs[*]}" ] || { echo "records of jobs $ids, not of ${jobs[*]}"; return 1; }
 }
-# The hook's worst time, which slurmctld logs when it ends.
+# Ends slurmctld, which then logs the longest time that a job end spent in the jobcomp plugin; it must be below a second.
 slurmctld_was_quick() {
 	local us
 

@@ -218,7 +218,7 @@ static bool are_in_place(const struct tree *t, const pid_t pid[4])
 	return right;
 }
 
-/* In the place of slurmstepd: returns 0, or what failed. */
+/* Does what slurmstepd would do, in a child process. Returns 0, or the number of the check that failed. */
 static int leave(const struct tree *t)
 {
 	pid_t pid[4], gone;

@@ -13,7 +13,7 @@
 
 /*
  * Moves process PID and the processes of its group out of the step's cgroups, in each hierarchy. They must be in the
- * cgroups of the calling process. Does nothing if there are none, or in a hierarchy where the caller is in no step.
+ * cgroups of the calling process. Does nothing if the processes have ended, or in a hierarchy where the caller is in no step.
  * Returns 0 or the first -errno. Does not wait for the processes, which may be in uninterruptible sleep.
  */
 int cgleave(pid_t pid);

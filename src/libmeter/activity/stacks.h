@@ -84,7 +84,7 @@ struct stacks_setup {
  * may not; -ENODEV: all CPUs are offline; or another -errno.
  */
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err);
-/* Returns the event that is sampled. If it is not the wanted one, RET_WHY says why; else it stays as it is. */
+/* Returns the event that is sampled. If it is not setup.event, sets *RET_WHY to the reason; otherwise leaves *RET_WHY alone. */
 enum stacks_event stacks_event(const struct stacks *s, struct errmsg *ret_why);
 /* Returns the share of the time, 0 to 1, in which the event was counted. It is below 1 if the PMU has too few counters. */
 double stacks_counted(const struct stacks *s);
