@@ -29,7 +29,9 @@ struct walk {
 	const struct jobs_walk *w;
 	struct slurmdb_rows *rows;
 	uint64_t jobs;
-	uint64_t began_ns;
+	/* the slice before which there were no jobs, and when it was begun */
+	uint64_t first;
+	uint64_t first_ns;
 };
 
 bool jobs_walk_is_listed(const struct slurmdb_job *job)
@@ -65,8 +67,9 @@ static void show_progress(const struct walk *k, uint64_t at)
 {
 	struct progress p = { .done = at - k->w->from,
 			      .all = k->w->to - k->w->from,
+			      .empty = k->first - k->w->from,
 			      .jobs = k->jobs,
-			      .ns = clock_mono_ns() - k->began_ns };
+			      .ns = clock_mono_ns() - k->first_ns };
 	char line[200];
 
 	if (!k->w->shows_progress)
@@ -109,6 +112,10 @@ static int walk_ended(struct walk *k, struct errmsg *err)
 		uint64_t next = k->w->to - at > slice ? at + slice : k->w->to;
 		struct slurmdb_jobs jobs = { 0 };
 
+		if (!k->jobs) {
+			k->first = at;
+			k->first_ns = clock_mono_ns();
+		}
 		show_progress(k, at);
 		rc = slurmdb_rows_ended(k->rows, &k->w->filter, at, next - 1, &jobs, err);
 		if (rc == 0)
@@ -140,7 +147,7 @@ int jobs_walk(const struct jobs_walk *w)
 {
 	struct slurmdb_options options = { .one_connection = true, .no_usage = w->site->no_usage,
 					   .no_qos = !w->with_qos, .limit = dbd_deadline(w->site) };
-	struct walk k = { .w = w, .began_ns = clock_mono_ns() };
+	struct walk k = { .w = w, .first = w->from, .first_ns = clock_mono_ns() };
 	struct errmsg err = { 0 };
 	int rc = job_ask_check_conf();
 

@@ -10,8 +10,9 @@
 #define BAR_MIN 10
 #define BAR_MAX 40
 
-static void put_estimates(const struct progress *p, double share, char *buf, size_t size)
+static void put_estimates(const struct progress *p, char *buf, size_t size)
 {
+	double share = (double)(p->done - p->empty) / (double)(p->all - p->empty);
 	double s = (double)p->ns / (double)NSEC_PER_SEC;
 	uint64_t left = (uint64_t)(s / share - s + 0.5);
 
@@ -49,8 +50,8 @@ void progress_text(const struct progress *p, size_t width, char *buf, size_t siz
 	size_t used;
 
 	(void)snprintf(jobs, sizeof(jobs), "%" PRIu64 " jobs", p->jobs);
-	if (p->done)
-		put_estimates(p, share, rest, sizeof(rest));
+	if (p->jobs && p->done > p->empty)
+		put_estimates(p, rest, sizeof(rest));
 	used = strlen("100 % ") + strlen(jobs) + strlen(rest);
 	if (used > width) {
 		rest[0] = '\0';
