@@ -15,9 +15,8 @@
  *   user. Besides its end of the socket it has only /dev/null, stdout and stderr, and the user's
  *   other processes cannot trace it.
  *
- * ceems-profile ends when its stdin is closed, and prints "error - TEXT" if the profile is
- * incomplete. If the sampler is killed, the writer writes what it has received. If the writer is
- * killed, the sampler ends. slurmstepd kills both by their process group.
+ * ceems-profile ends when its stdin is closed, and prints what stepfile.h says. If the sampler is killed, the writer writes
+ * what it has received. If the writer is killed, the sampler ends. slurmstepd kills both by their process group.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +34,7 @@
 #include "src/libcore/profile_request.h"
 #include "src/libmeter/activity/offcpu.h"
 #include "src/libmeter/activity/perf_set.h"
+#include "src/libnode/stepfile.h"
 #include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
@@ -363,6 +363,7 @@ int main(int argc, char **argv)
 	struct errmsg err = { 0 };
 	int fd = -1, push_fd = -1, status = 0, rc;
 	pid_t writer, keeper;
+	bool is_whole;
 	char words[32];
 
 	if (argc != 17 || (size_t)snprintf(words, sizeof(words), "%s,%s", argv[6], argv[7]) >= sizeof(words) ||
@@ -391,11 +392,15 @@ int main(int argc, char **argv)
 	/* by the OOM killer, or by its user */
 	if (writer > 0 && waitpid(writer, &status, 0) == writer && WIFSIGNALED(status))
 		helper_say("error - the process that writes it was killed by signal %d", WTERMSIG(status));
+	is_whole = rc == 0 && s.rc == 0 && !status;
 	/* slurmstepd logs the first line only, and a note means that the file is complete */
-	if (*s.why_event.text && rc == 0 && s.rc == 0 && !status)
+	if (*s.why_event.text && is_whole)
 		helper_say("note - %s; the CPU's clock was sampled", s.why_event.text);
 	(void)fflush(stdout);
 	if (keeper > 0)
 		(void)waitpid(keeper, NULL, 0);
-	return rc < 0 || s.rc < 0 || status != 0;
+	if (is_whole)
+		helper_say(STEPFILE_DONE);
+	(void)fflush(stdout);
+	return !is_whole;
 }

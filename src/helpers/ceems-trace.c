@@ -3,7 +3,7 @@
  * ceems-trace - writes the trace of a step, --ceems-trace, for its slurmstepd: samples come on standard input, a
  * socket (trace_sample.h), and become rows of CSV in DIR. It starts as root and becomes the user before it touches
  * anything of his: a folder in which only he may write is written by him, and one that hangs stops nobody else. It
- * ends with its input, or with one line, "error - TEXT", when the file cannot be written. A write that takes longer
+ * ends with its input, or when the file cannot be written, and prints what stepfile.h says. A write that takes longer
  * than WRITE_MAX_S ends it by SIGALRM.
  */
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "src/helpers/as_user.h"
+#include "src/libnode/stepfile.h"
 #include "src/libtrace/trace_row.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/errmsg.h"
@@ -166,5 +167,7 @@ int main(int argc, char **argv)
 		rc = -errno;
 		helper_say("error - %s: %s", f.path, strerror(-rc));
 	}
+	if (rc == -ENODATA)
+		helper_say(STEPFILE_DONE);
 	return rc != -ENODATA;
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "src/libmeter/activity/cgleave.h"
 #include "src/libutil/clock.h"
@@ -158,6 +157,12 @@ static bool hear_program(struct stepfile *f)
 	}
 }
 
+/* Returns true if the program printed that all went well. */
+static bool has_done(const struct stepfile *f)
+{
+	return !strcmp(f->words, STEPFILE_DONE "\n");
+}
+
 /* Logs the end of the file in one line. A program that was killed, by the user or by its alarm, has written nothing. */
 static void tell_end(struct stepfile *f)
 {
@@ -212,11 +217,10 @@ void stepfile_leave(const struct stepfile *f)
 			    strerror(-rc));
 }
 
-void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone)
+void stepfile_end(struct stepfile *f, uint64_t deadline_ns)
 {
 	struct pollfd p = { .fd = f->out, .events = POLLIN };
 	bool has_ended;
-	int status = 0;
 
 	if (f->in < 0)
 		return;
@@ -224,11 +228,10 @@ void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone)
 	while (!(has_ended = hear_program(f)) && clock_mono_ns() < deadline_ns)
 		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
 	/* its pid is not reused: a process of its group still has the output open, or nobody has reaped the program */
-	if (!has_ended || helper_wait(f->pid, deadline_ns, &status) == -EAGAIN)
+	if (!has_ended || helper_wait(f->pid, deadline_ns, NULL) == -EAGAIN)
 		kill_program(f);
-	else if (WIFSIGNALED(status))
-		is_gone = true;
-	if (is_gone || !has_ended || f->nwords)
+	/* not by the exit status: slurmstepd may have reaped the program */
+	if (!has_ended || !has_done(f))
 		tell_end(f);
 	(void)close(TAKE_FD(f->in));
 	(void)close(TAKE_FD(f->out));

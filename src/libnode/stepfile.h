@@ -66,6 +66,12 @@ struct stepfile_setup {
  */
 int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_ARGS]);
 
+/*
+ * A program prints "error - TEXT" if the file ends before the step, "note - TEXT" if there is something else to log, and
+ * this line last if the file is complete. So a program that was killed is known by the missing line.
+ */
+#define STEPFILE_DONE "done"
+
 struct stepfile {
 	const char *what, *end;
 	int in, out; /* a socket to the program, a pipe from it; -1: the program does not run */
@@ -82,9 +88,9 @@ int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);
 /* Moves the program out of the step's cgroups. Call it when the tasks have ended. Does nothing if it was never started. */
 void stepfile_leave(const struct stepfile *f);
 /*
- * Ends the input of the program and waits for its end until DEADLINE_NS; then kills it. If the program IS_GONE already, or
- * if it complained, this is logged. Does nothing if the program does not run.
+ * Ends the input of the program and waits for its end until DEADLINE_NS; then kills it. Logs what the program printed,
+ * unless that was only STEPFILE_DONE, or that it was killed. Does nothing if the program does not run.
  */
-void stepfile_end(struct stepfile *f, uint64_t deadline_ns, bool is_gone);
+void stepfile_end(struct stepfile *f, uint64_t deadline_ns);
 
 #endif

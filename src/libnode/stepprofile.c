@@ -140,6 +140,6 @@ void stepprofile_finish(struct stepprofile *sp)
 	if (!sp)
 		return;
 	stepprofile_halt(sp);
-	stepfile_end(&sp->file, sp->deadline_ns, /* is_gone= */ false);
+	stepfile_end(&sp->file, sp->deadline_ns);
 	free(sp);
 }

@@ -217,7 +217,7 @@ static void *steptrace_run(void *arg)
 		is_there = trace_once(st);
 	(void)pthread_mutex_unlock(&st->lock);
 	if (!is_there)
-		stepfile_end(&st->file, clock_mono_ns() + STEPFILE_END_NS, /* is_gone= */ true);
+		stepfile_end(&st->file, clock_mono_ns() + STEPFILE_END_NS);
 	return NULL;
 }
 
@@ -295,8 +295,8 @@ void steptrace_halt(struct steptrace *st)
 	(void)pthread_mutex_unlock(&st->lock);
 }
 
-/* Sends the last row, and waits until DEADLINE_NS for room in the socket. False: the program is gone. */
-static bool send_last(struct steptrace *st, const struct values *values, uint64_t deadline_ns)
+/* Sends the last row, and waits until DEADLINE_NS for room in the socket. */
+static void send_last(struct steptrace *st, const struct values *values, uint64_t deadline_ns)
 {
 	struct trace_sample *s = &st->sample;
 	struct pollfd p = { .fd = st->file.in, .events = POLLOUT };
@@ -312,22 +312,21 @@ static bool send_last(struct steptrace *st, const struct values *values, uint64_
 		s->mono_ns = v.t_mono_ns;
 		s->wall_ns = v.t_wall_ns;
 	}
-	return poll(&p, 1, (int)((deadline_ns - now_ns) / NSEC_PER_MSEC)) <= 0 || send_message(st, s, sizeof(*s));
+	if (poll(&p, 1, (int)((deadline_ns - now_ns) / NSEC_PER_MSEC)) == 1)
+		(void)send_message(st, s, sizeof(*s)); /* a program that is gone is noticed by stepfile_end() */
 }
 
 void steptrace_finish(struct steptrace *st, const struct values *values)
 {
 	uint64_t deadline_ns;
-	bool is_there;
 
 	if (!st)
 		return;
 	steptrace_halt(st);
 	(void)pthread_join(st->thread, NULL); /* the thread waits for a tick, at most STEPTRACE_TICK_NS */
 	deadline_ns = clock_mono_ns() + STEPFILE_END_NS;
-	if (st->file.in >= 0) {
-		is_there = !values || send_last(st, values, deadline_ns);
-		stepfile_end(&st->file, deadline_ns, !is_there);
-	}
+	if (st->file.in >= 0 && values)
+		send_last(st, values, deadline_ns);
+	stepfile_end(&st->file, deadline_ns);
 	steptrace_free(st);
 }
