@@ -397,8 +397,8 @@ int main(int argc, char **argv)
 	if (*s.why_event.text && is_whole)
 		helper_say("note - %s; the CPU's clock was sampled", s.why_event.text);
 	(void)fflush(stdout);
-	if (keeper > 0)
-		(void)waitpid(keeper, NULL, 0);
+	if (keeper > 0 && waitpid(keeper, &status, 0) == keeper && WIFSIGNALED(status))
+		helper_say("note - it is pushed only in part: the process that queues it was killed by signal %d", WTERMSIG(status));
 	if (is_whole)
 		helper_say(STEPFILE_DONE);
 	(void)fflush(stdout);

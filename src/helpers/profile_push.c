@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,19 +103,15 @@ static int send_all(int fd, const void *from, size_t size)
 	return 0;
 }
 
+/* Not by sendfile(): SIGPIPE would end the process that writes the file if the keeper is killed. */
 static int send_file(int to, int from, size_t size)
 {
-	off_t at = 0;
-	ssize_t n;
+	void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, from, 0);
+	int rc = data == MAP_FAILED ? -errno : send_all(to, data, size);
 
-	while ((size_t)at < size) {
-		n = sendfile(to, from, &at, size - (size_t)at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EPIPE;
-	}
-	return 0;
+	if (data != MAP_FAILED)
+		(void)munmap(data, size);
+	return rc;
 }
 
 /* Keeps the values of P's samples for the next part. */

@@ -245,6 +245,45 @@ static void test_parts(void)
 	profile_destroy(p);
 }
 
+/* Instead of the keeper: is killed when it has the head of a part. */
+static void *run_short_keeper(void *arg)
+{
+	uint64_t head[3];
+
+	(void)arg;
+	(void)!recv(keeper_fd, head, sizeof(head), MSG_WAITALL);
+	close(keeper_fd);
+	return NULL;
+}
+
+static void test_killed_keeper(void)
+{
+	static const struct profile_type types[] = { { "samples", "count" }, { "cpu", "nanoseconds" } };
+	const int size = 4096; /* far smaller than the part */
+	struct profile_push push = { .from_ns = 100 };
+	struct profile *p = NULL;
+	pthread_t thread;
+	char name[32];
+	int end[2], i;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, end) < 0 || profile_create(types, 2, &p) < 0)
+		exit(99);
+	keeper_fd = end[0];
+	push.fd = end[1];
+	(void)setsockopt(end[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	srandom(1);
+	for (i = 0; i < 5000; i++) {
+		(void)snprintf(name, sizeof(name), "%lx%lx", random(), random());
+		sample(p, name, 1, 1);
+	}
+	(void)pthread_create(&thread, NULL, run_short_keeper, NULL);
+	is_int(profile_push_part(&push, p, 200), -EPIPE, "a keeper that is killed amid a part is an error, not a signal");
+	(void)pthread_join(thread, NULL);
+	close(end[1]);
+	profile_push_fini(&push);
+	profile_destroy(p);
+}
+
 /* --- requests -------------------------------------------------------------------------------------------- */
 
 static void test_requests(unsigned int port)
@@ -324,6 +363,7 @@ int main(void)
 	test_queue();
 	test_bad_queues();
 	test_parts();
+	test_killed_keeper();
 	test_requests(port);
 	test_urls();
 	scratch_clear(dir);
