@@ -74,7 +74,7 @@ static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_
  */
 static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed_options *o, struct errmsg *err)
 {
-	int fd[2];
+	int fd[2], status = 0;
 	ssize_t n;
 	pid_t pid;
 
@@ -89,7 +89,9 @@ static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed
 	if (n < 0)
 		return errmsg_errno(err, -errno, "fork");
 	err->text[n] = '\0';
-	(void)waitpid(pid, NULL, 0);
+	(void)waitpid(pid, &status, 0);
+	if (WIFSIGNALED(status))
+		return errmsg_set(err, -EIO, "%s: the process that tried it was killed by signal %d", o->dir, WTERMSIG(status));
 	return n ? -EIO : 0;
 }
 
