@@ -55,6 +55,7 @@ struct profile_writer {
 	uint64_t waited_ns[3]; /* time that threads waited, likewise */
 	bool has_no_pids;
 	char path[1024], temporary[1032]; /* PATH is empty before the first write */
+	bool is_written; /* PATH has a profile, and is not the empty file that reserves the name */
 	uint64_t due_ns; /* time of the next write */
 	struct profile_push push;
 	int push_rc; /* the error that ended pushing, or 0 */
@@ -304,14 +305,17 @@ static int write_temporary(struct profile_writer *w, const struct profile *p, st
 
 	if (fd < 0)
 		return errmsg_errno(err, -errno, "%s", w->temporary);
-	rc = profile_write(p, fd, w->setup->size_max, err);
+	rc = profile_write(p, fd, w->setup->size_max, NULL);
 	if (close(fd) < 0 && rc == 0)
-		rc = errmsg_errno(err, -errno, "%s", w->temporary);
+		rc = -errno;
 	if (rc == 0 && rename(w->temporary, w->path) < 0)
-		rc = errmsg_errno(err, -errno, "%s", w->path);
-	if (rc < 0)
+		rc = -errno;
+	if (rc < 0) {
 		(void)unlink(w->temporary);
-	return rc;
+		return errmsg_errno(err, rc, "%s", w->path);
+	}
+	w->is_written = true;
+	return 0;
 }
 
 static int write_file(struct profile_writer *w, struct errmsg *err)
@@ -437,6 +441,8 @@ int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wi
 		rc = writer_next(&w, wire, err);
 	if (rc == -ENODATA)
 		rc = w.begin_ns ? write_file(&w, err) : 0;
+	if (*w.path && !w.is_written)
+		(void)unlink(w.path);
 	if (w.begin_ns)
 		push_part(&w);
 	if (rc == 0 && w.push_rc < 0)

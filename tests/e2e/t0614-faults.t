@@ -168,6 +168,20 @@ if [ -x "$E2E_BUILDDIR/src/helpers/ceems-profile" ]; then
 	wait_for 30 is_said profile
 	ok $? "  the log says so"
 	is "$(is_said profile | wc -l)" 1 "  with one line"
+	is "$(inside ls "$DIR/full")" ballast "  and without an empty file"
+	inside rm "$DIR/full/ballast"
+	rm -f "$go"
+	id=$(submit user1 -n1 -o /dev/null --wrap "srun -D $DIR/full --ceems-profile $e2e_work/work $go")
+	file=$DIR/full/ceems-profile-$id.0-n1.pb.gz
+	wait_for 60 inside test -s "$file" || bail "the first file of a profile"
+	inside dd if=/dev/zero of="$DIR/full/ballast" bs=4k status=none 2>/dev/null
+	before=$(inside sha256sum "$file")
+	: >"$go"
+	wait_for 60 job_is "$id" COMPLETED
+	ok $? "the disk is full when a step ends, but was not before: the step ends well"
+	is "$(inside sha256sum "$file")" "$before" "  the profile of before stays"
+	is "$(inside ls "$DIR/full" | wc -l)" 2 "  with no file beside it"
+	is "$(is_said profile | wc -l)" 2 "  the log has a line"
 	inside umount -l "$DIR/full"
 fi
 is "$(grep -ch 'fatal:' "$LOG_DIR"/slurmd.n1.log "$LOG_DIR"/slurmctld*.log | paste -sd+ | bc)" 0 "no daemon gave up"

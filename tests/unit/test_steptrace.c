@@ -11,37 +11,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "fake_sampler.h"
 #include "own_time.h"
-#include "scratch.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
-#include "src/libutil/logger.h"
-#include "tap.h"
-
-#define TRIES 1000 /* of 10 ms */
+#include "step_program.h"
 
 static char dir[] = SCRATCH_TEMPLATE;
 static struct fake_sampler node;
-static struct settings settings;
 static _Atomic bool is_over, is_away;
-static char said[4096];
-static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void keep_line(enum logger_level level, const char *text)
-{
-	size_t used;
-
-	if (level == LOGGER_DEBUG)
-		return;
-	(void)pthread_mutex_lock(&said_lock);
-	used = strlen(said);
-	(void)snprintf(said + used, sizeof(said) - used, "%s\n", text);
-	(void)pthread_mutex_unlock(&said_lock);
-}
 
 static void *play_sampler(void *arg)
 {
@@ -52,17 +31,6 @@ static void *play_sampler(void *arg)
 			(void)fake_tick(&node, 0, 1000, 500);
 	}
 	return NULL;
-}
-
-static const struct timespec pause_10ms = { .tv_nsec = 10000000 };
-
-static bool wait_until(bool (*is_so)(void))
-{
-	unsigned int i;
-
-	for (i = 0; i < TRIES && !is_so(); i++)
-		(void)nanosleep(&pause_10ms, NULL);
-	return is_so();
 }
 
 static const char *file_path(const char *suffix)
@@ -96,16 +64,6 @@ static bool wait_for_rows(unsigned int n)
 {
 	rows_wanted = n;
 	return wait_until(has_rows);
-}
-
-static bool has_said(void)
-{
-	bool is_line;
-
-	(void)pthread_mutex_lock(&said_lock);
-	is_line = strchr(said, '\n') != NULL;
-	(void)pthread_mutex_unlock(&said_lock);
-	return is_line;
 }
 
 static unsigned int claim(void)
@@ -283,16 +241,6 @@ static void test_troubles(void)
 	ledger_leave(node.l, slot);
 }
 
-/* Instead of ceems-trace: TEXT. */
-static void use_program(const char *text)
-{
-	(void)snprintf(settings.helper_dir, sizeof(settings.helper_dir), "%s", dir);
-	(void)unlink(scratch_path(dir, "ceems-trace"));
-	if (!scratch_write(scratch_path(dir, "ceems-trace"), text, strlen(text)) ||
-	    chmod(scratch_path(dir, "ceems-trace"), 0700) < 0)
-		exit(99);
-}
-
 /* What the kernel needs to kill that program, on this machine now. */
 static uint64_t kill_takes_ms(void)
 {
@@ -323,7 +271,7 @@ static void test_programs(void)
 	uint64_t ms;
 
 	diag("a program that reads nothing and does not end");
-	use_program("#!/bin/sh\nexec sleep 100\n");
+	use_program(dir, "ceems-trace", "#!/bin/sh\nexec sleep 100\n");
 	st = begin(slot, dir);
 	(void)nanosleep(&pause_10ms, NULL);
 	ms = finish(st);
@@ -332,14 +280,14 @@ static void test_programs(void)
 	       "  which the log says");
 	ok(wait_until(no_child_is_left), "  and nothing is left");
 	diag("one that is gone at once");
-	use_program("#!/bin/sh\nexit 1\n");
+	use_program(dir, "ceems-trace", "#!/bin/sh\nexit 1\n");
 	st = begin(slot, dir);
 	ok(wait_until(has_said), "  the log says so while the step runs");
 	(void)finish(st);
 	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
 	       "  once");
 	diag("one that says what a terminal should not get");
-	use_program("#!/bin/sh\nprintf 'error - a\\033[2Jb\\nand more\\n'\n");
+	use_program(dir, "ceems-trace", "#!/bin/sh\nprintf 'error - a\\033[2Jb\\nand more\\n'\n");
 	st = begin(slot, dir);
 	ok(wait_until(has_said), "  the log has a line");
 	(void)finish(st);
@@ -355,12 +303,10 @@ static void test_fault(const char *point, int error)
 	char text[512];
 
 	diag("%s: %s", point, strerror(error));
-	(void)snprintf(text, sizeof(text), "#!/bin/sh\nexec fiu-run -x -c 'enable name=posix/io/%s,failinfo=%d' %s/ceems-trace \"$@\"\n",
-		       point, error, HELPER_DIR);
 	scratch_clear(dir);
-	use_program(text);
+	use_fault(dir, "ceems-trace", point, error);
 	st = begin(slot, dir);
-	if (!strcmp(point, "oc/close"))
+	if (!strcmp(point, "io/oc/close"))
 		ok(wait_for_rows(2), "  its file grows");
 	else
 		ok(wait_until(has_said), "  the log has a line while the step runs");
@@ -372,11 +318,10 @@ static void test_fault(const char *point, int error)
 
 static void test_faults(void)
 {
-	static const char *const points[] = { "oc/open", "rw/write", "oc/close" };
+	static const char *const points[] = { "io/oc/open", "io/rw/write", "io/oc/close" };
 	size_t i;
 
-	/* the usage's status; in a build with sanitizers no program starts with it */
-	if (system("fiu-run -x " HELPER_DIR "/ceems-trace >/dev/null 2>&1") != 2 << 8) {
+	if (!has_faults("ceems-trace")) {
 		skip(18, "fiu-run does not run ceems-trace here (Debian: fiu-utils)");
 		return;
 	}
