@@ -33,27 +33,44 @@ static int forbid_word(const char *word, uint32_t *mask, struct errmsg *err)
 			  "'%s' is not hw, sw, io, net, sched, events, perf, profile, trace or all", word);
 }
 
-/* Parses a rule, KIND:NAME:OPTIONS, in which it puts NULs. Names may have colons. */
-static int forbid_rule(char *rule, const char *partition, const char *account, uint32_t *mask, struct errmsg *err)
+struct forbid_rule {
+	bool is_account; /* about an account, not a partition */
+	const char *name;
+	char *options;
+};
+
+/* Splits TEXT, KIND:NAME:OPTIONS, by NULs. Names may have colons. RET points into TEXT. */
+static int forbid_split(char *text, struct forbid_rule *ret, struct errmsg *err)
 {
-	char *name = strchr(rule, ':'), *last = strrchr(rule, ':');
-	const char *own;
-	uint32_t found = 0;
-	char *word;
-	int rc = 0;
+	char *name = strchr(text, ':'), *last = strrchr(text, ':');
 
 	if (!name || last <= name + 1 || !last[1])
-		return errmsg_set(err, -EINVAL, "'%s' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as io+trace)", rule);
+		return errmsg_set(err, -EINVAL, "'%s' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as io+trace)", text);
 	*name++ = *last++ = '\0';
-	if (strcasecmp(rule, "partition") != 0 && strcasecmp(rule, "account") != 0)
-		return errmsg_set(err, -EINVAL, "'%s' is neither partition nor account", rule);
-	own = strcasecmp(rule, "account") != 0 ? partition : account;
-	while (rc == 0 && (word = strsep(&last, "+")))
+	if (strcasecmp(text, "partition") != 0 && strcasecmp(text, "account") != 0)
+		return errmsg_set(err, -EINVAL, "'%s' is neither partition nor account", text);
+	*ret = (struct forbid_rule){ .is_account = !strcasecmp(text, "account"), .name = name, .options = last };
+	return 0;
+}
+
+/* Adds to MASK what the rule in TEXT forbids to a job in PARTITION and of ACCOUNT. Puts NULs in TEXT. */
+static int forbid_rule(char *text, const char *partition, const char *account, uint32_t *mask, struct errmsg *err)
+{
+	struct forbid_rule rule;
+	uint32_t found = 0;
+	const char *own;
+	char *word;
+	int rc = forbid_split(text, &rule, err);
+
+	while (rc == 0 && (word = strsep(&rule.options, "+")))
 		rc = forbid_word(word, &found, err);
+	if (rc < 0)
+		return rc;
+	own = rule.is_account ? account : partition;
 	/* Slurm stores accounts in lower case */
-	if (rc == 0 && (!own || !strcasecmp(own, name)))
+	if (!own || !strcasecmp(own, rule.name))
 		*mask |= found;
-	return rc;
+	return 0;
 }
 
 int forbid_find(const char *setting, const char *partition, const char *account, uint32_t *ret, struct errmsg *err)
@@ -71,16 +88,13 @@ int forbid_find(const char *setting, const char *partition, const char *account,
 
 bool forbid_next_partition(const char **setting, char *name, size_t size)
 {
-	static const char kind[] = "partition:";
-	char rule[sizeof(((struct settings *)0)->forbid_options)];
+	char text[sizeof(((struct settings *)0)->forbid_options)];
+	struct forbid_rule rule;
 
-	while (settings_next_item(setting, rule, sizeof(rule))) {
-		char *last = strrchr(rule, ':');
-
-		if (!last || strncasecmp(rule, kind, sizeof(kind) - 1) != 0)
+	while (settings_next_item(setting, text, sizeof(text))) {
+		if (forbid_split(text, &rule, NULL) < 0 || rule.is_account)
 			continue;
-		*last = '\0';
-		(void)snprintf(name, size, "%s", rule + sizeof(kind) - 1);
+		(void)snprintf(name, size, "%s", rule.name);
 		return true;
 	}
 	return false;
