@@ -18,12 +18,26 @@ enum {
 	BPFLOAD_EXIT_UNSUPPORTED = 4,
 };
 
+struct bpfload;
+
 /*
- * Runs "HELPER load --dir DIR --for <this process>". DIR is the setting BpfDir. Returns 0 if the
- * programs are loaded, also if they were before; that takes about 50 ms. -ENOENT: DIR is "".
- * -EOPNOTSUPP: this machine cannot load them (logged as info). -ETIMEDOUT: the helper was killed
- * after TIMEOUT_NS. -EIO: any other failure. ERR has the helper's message.
+ * Starts "HELPER load --dir DIR --for <this process>". DIR is the setting BpfDir. The helper is killed if it still runs
+ * after TIMEOUT_NS. Errors: those of bpfload_wait().
  */
+int bpfload_start(const char *helper, const char *dir, uint64_t timeout_ns, struct bpfload **ret, struct errmsg *err);
+
+/*
+ * Waits for the helper until UNTIL_NS, CLOCK_MONOTONIC; 0: only looks. -EAGAIN: it still runs. All else frees L: 0 if the
+ * programs are loaded, also if they were before; that takes about 50 ms. -ENOENT: DIR is "". -EOPNOTSUPP: this machine
+ * cannot load them (logged as info). -ETIMEDOUT: the helper was killed. -EIO: any other failure. ERR has the helper's
+ * message.
+ */
+int bpfload_wait(struct bpfload *l, uint64_t until_ns, struct errmsg *err);
+
+/* Kills the helper, and frees L. NULL: no-op. */
+void bpfload_cancel(struct bpfload *l);
+
+/* Starts the helper and waits for its end. */
 int bpfload_run(const char *helper, const char *dir, uint64_t timeout_ns, struct errmsg *err);
 
 /*

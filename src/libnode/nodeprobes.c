@@ -18,15 +18,19 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/pages.h"
 
+/* How long the first tick waits for ceems-bpf, so that steps that start with slurmd are counted. */
+#define START_WAIT_NS (5 * NSEC_PER_SEC)
 /*
- * How long to wait for ceems-bpf. It is long because a node that boots is busy, and because there is no other try until
- * slurmd starts again.
+ * When ceems-bpf is killed. Ticks do not wait for it so long. It may be slow on a node that boots or is busy, and there is no
+ * other try until slurmd starts again.
  */
-#define LOAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
+#define LOAD_TIMEOUT_NS (100 * NSEC_PER_SEC)
+#define UNLOAD_TIMEOUT_NS (20 * NSEC_PER_SEC) /* slurmd's end waits for it */
 
 struct nodeprobes {
 	const struct settings *settings;
 	char helper[PATH_MAX];
+	struct bpfload *load;  /* ceems-bpf, which runs; NULL: it does not */
 	struct probes *probes; /* NULL: no BPF programs are loaded */
 	bool keeps_io, drops_io; /* slurmd holds the hooks of PROBES_IO; it is letting go of them */
 	uint64_t looked_ns; /* when it last looked for dead processes, CLOCK_MONOTONIC; 0: never */
@@ -52,15 +56,25 @@ static void hold(struct nodeprobes *np)
 	}
 }
 
-static int nodeprobes_load(struct nodeprobes *np, struct errmsg *err)
+/* Waits for ceems-bpf until UNTIL_NS, and takes over what it has loaded. */
+static int nodeprobes_load(struct nodeprobes *np, uint64_t until_ns, struct errmsg *err)
 {
-	int rc = bpfload_run(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, err);
+	int rc = bpfload_wait(np->load, until_ns, err);
 
+	if (rc == -EAGAIN)
+		return rc;
+	np->load = NULL;
 	if (rc == 0)
 		rc = probes_open(np->settings->bpf_dir, &np->probes, err);
 	if (rc == 0)
 		hold(np);
 	return rc;
+}
+
+static void tell_failure(int rc, const struct errmsg *err)
+{
+	logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR, "bpf: %s; I/O and network are not counted on this node",
+		   err->text);
 }
 
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret)
@@ -77,10 +91,26 @@ void nodeprobes_start(const struct settings *s, const char *helper_dir, struct n
 	(void)stepgroup_reap(/* everywhere= */ true);
 	if (!s->bpf_dir[0])
 		return;
-	rc = nodeprobes_load(np, &err);
-	if (rc < 0)
-		logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
-			   "bpf: %s; I/O and network are not counted on this node", err.text);
+	rc = bpfload_start(np->helper, s->bpf_dir, LOAD_TIMEOUT_NS, &np->load, &err);
+	if (rc == 0)
+		rc = nodeprobes_load(np, clock_mono_ns() + START_WAIT_NS, &err);
+	if (rc == -EAGAIN)
+		logger_info("bpf: %s takes long; I/O and network are not counted for steps that start before it ends",
+			    np->helper);
+	else if (rc < 0)
+		tell_failure(rc, &err);
+}
+
+/* Looks whether a slow ceems-bpf has ended. */
+static void look_for_load(struct nodeprobes *np)
+{
+	struct errmsg err = { 0 };
+	int rc = nodeprobes_load(np, 0, &err);
+
+	if (rc == 0)
+		logger_info("bpf: %s has ended; I/O and network are counted for steps that start from now on", np->helper);
+	else if (rc != -EAGAIN)
+		tell_failure(rc, &err);
 }
 
 void nodeprobes_stop(struct nodeprobes *np)
@@ -89,8 +119,9 @@ void nodeprobes_stop(struct nodeprobes *np)
 
 	if (!np)
 		return;
+	bpfload_cancel(np->load); /* the next load replaces what it has pinned so far */
 	/* -EBUSY: steps or another slurmd use it; the last of them unloads. */
-	if (np->probes && bpfload_stop(np->helper, np->settings->bpf_dir, LOAD_TIMEOUT_NS, &err) < 0)
+	if (np->probes && bpfload_stop(np->helper, np->settings->bpf_dir, UNLOAD_TIMEOUT_NS, &err) < 0)
 		logger_debug("bpf: %s", err.text);
 	probes_close(np->probes);
 	pages_free(np, sizeof(*np));
@@ -162,6 +193,8 @@ void nodeprobes_look(struct nodeprobes *np, uint64_t now_ns)
 {
 	if (!np)
 		return;
+	if (np->load)
+		look_for_load(np);
 	if (np->probes)
 		keep_hooks(np);
 	if (np->looked_ns && now_ns - np->looked_ns < NODEPROBES_LOOK_NS)

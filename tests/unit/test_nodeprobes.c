@@ -123,6 +123,68 @@ static pid_t slurmd_fork(void)
 	return pid;
 }
 
+/* Instead of ceems-bpf: a script that does FIRST when it should load. */
+static bool make_helper(const char *dir, const char *first)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/ceems-bpf", dir);
+	f = fopen(path, "we");
+	if (!f)
+		return false;
+	(void)fprintf(f, "#!/bin/sh\n[ $1 != load ] || %s\nexec %s \"$@\"\n", first, bpfrig_helper);
+	return fclose(f) == 0 && chmod(path, 0700) == 0;
+}
+
+static bool is_attached(const char *dir)
+{
+	struct probes_count c = { 0 };
+	struct probes *p;
+
+	if (probes_open(dir, &p, NULL) < 0)
+		return false;
+	(void)probes_count(p, &c, NULL);
+	probes_close(p);
+	return c.holds > 0;
+}
+
+/* slurmd goes on when the helper takes longer than it waits, and takes over what is loaded in the end. */
+static void test_slow_load(void)
+{
+	const uint64_t deadline = clock_mono_ns() + BPFRIG_TIMEOUT_NS;
+	struct settings own = { 0 };
+	struct nodeprobes *np;
+	uint64_t begin_ns;
+	char dir[PATH_MAX];
+
+	(void)snprintf(dir, sizeof(dir), "%s/helpers", bpfrig_scratch);
+	(void)snprintf(own.bpf_dir, sizeof(own.bpf_dir), "%.900s/slow", bpfrig_mount);
+	if (!ok(mkdir(dir, 0700) == 0 && make_helper(dir, "sleep 7"), "a helper that takes 7 s"))
+		return;
+	nodeprobes_start(&own, dir, &np);
+	ok(access(own.bpf_dir, F_OK) < 0, "slurmd does not wait for it");
+	while (!is_attached(own.bpf_dir) && clock_mono_ns() < deadline) {
+		nodeprobes_look(np, clock_mono_ns());
+		(void)usleep(10000);
+	}
+	ok(is_attached(own.bpf_dir), "a later tick takes over the programs");
+	nodeprobes_stop(np);
+	ok(access(own.bpf_dir, F_OK) < 0, "and slurmd's end unloads them");
+	if (!ok(make_helper(dir, "exec sleep 1000"), "a helper that hangs"))
+		return;
+	nodeprobes_start(&own, dir, &np);
+	nodeprobes_look(np, clock_mono_ns());
+	begin_ns = clock_mono_ns();
+	nodeprobes_stop(np);
+	ok(clock_mono_ns() - begin_ns < 10 * NSEC_PER_SEC, "does not hold up slurmd's end");
+	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "and is killed");
+	(void)snprintf(dir, sizeof(dir), "%s/helpers/ceems-bpf", bpfrig_scratch);
+	(void)unlink(dir);
+	*strrchr(dir, '/') = '\0';
+	(void)rmdir(dir);
+}
+
 static void tick(struct nodeprobes *np, struct fake_sampler *f, uint64_t look_ns)
 {
 	struct ledger_page *page = ledger_begin(f->l);
@@ -398,6 +460,7 @@ int main(void)
 	test_slurmd_is_killed();
 	(void)unlink(path);
 	test_hooks_are_kept(ledger_dir);
+	test_slow_load();
 	(void)bpfrig_unload();
 	ok(access(bpfrig_dir, F_OK) < 0, "no pins stay in BpfDir");
 	(void)unlink(path);
