@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "src/libmeter/activity/cgleave.h"
+#include "src/libmeter/activity/cgprocs.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/logger.h"
@@ -20,6 +21,8 @@
 
 /* How long the kernel may need to end a killed program. */
 #define KILL_NS (20 * NSEC_PER_MSEC)
+/* How often to see whether a program that is late works. */
+#define LOOK_NS (100 * NSEC_PER_MSEC)
 
 /* --- the command line ---------------------------------------------------------------------- */
 
@@ -217,16 +220,73 @@ void stepfile_leave(const struct stepfile *f)
 			    strerror(-rc));
 }
 
+/* What the program and its children do. */
+struct work {
+	uint64_t cpu_ticks;
+	bool is_runnable; /* one of them runs, or would if it had a CPU */
+};
+
+static int work_of(void *ctx, pid_t pid)
+{
+	struct work *w = ctx;
+	struct procstat stat;
+
+	if (procstat_read(pid, &stat) == 0) {
+		w->cpu_ticks += stat.cpu_ticks;
+		w->is_runnable |= stat.state == 'R';
+	}
+	return 0;
+}
+
+static struct work see_work(const struct stepfile *f)
+{
+	struct cgprocs children = { 0 };
+	struct work w = { 0 };
+	_cleanup_close_ int fd = -1;
+	char path[48];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)f->pid, (int)f->pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)work_of(&w, f->pid);
+	if (fd >= 0)
+		(void)cgprocs_each_in(&children, fd, "children", work_of, &w);
+	cgprocs_fini(&children);
+	return w;
+}
+
+/*
+ * Waits until the program has closed its output, and returns true. On a busy node it may still have work then: as long as
+ * it works, *DEADLINE_NS is moved, by STEPFILE_WORK_NS in all. A program that waits for a file system does not work.
+ */
+static bool wait_for_program(struct stepfile *f, uint64_t *deadline_ns)
+{
+	const uint64_t last_ns = *deadline_ns + STEPFILE_WORK_NS;
+	struct pollfd p = { .fd = f->out, .events = POLLIN };
+	struct work before = see_work(f), now;
+	uint64_t now_ns;
+
+	while (!hear_program(f)) {
+		now_ns = clock_mono_ns();
+		if (now_ns >= *deadline_ns) {
+			now = see_work(f);
+			if (now_ns >= last_ns || (!now.is_runnable && now.cpu_ticks == before.cpu_ticks))
+				return false;
+			before = now;
+			*deadline_ns = now_ns + LOOK_NS;
+		}
+		(void)poll(&p, 1, (int)((*deadline_ns - now_ns) / NSEC_PER_MSEC) + 1);
+	}
+	return true;
+}
+
 void stepfile_end(struct stepfile *f, uint64_t deadline_ns)
 {
-	struct pollfd p = { .fd = f->out, .events = POLLIN };
 	bool has_ended;
 
 	if (f->in < 0)
 		return;
 	(void)shutdown(f->in, SHUT_WR);
-	while (!(has_ended = hear_program(f)) && clock_mono_ns() < deadline_ns)
-		(void)poll(&p, 1, (int)((deadline_ns - clock_mono_ns()) / NSEC_PER_MSEC) + 1);
+	has_ended = wait_for_program(f, &deadline_ns);
 	/* its pid is not reused: a process of its group still has the output open, or nobody has reaped the program */
 	if (!has_ended || helper_wait(f->pid, deadline_ns, NULL) == -EAGAIN)
 		kill_program(f);

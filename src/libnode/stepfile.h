@@ -24,8 +24,10 @@
  * job id 22.
  */
 #define STEPFILE_JOB_MAX 40
-/* Longest wait for a program to end after its input has; then the program is killed. */
+/* Longest wait for a program to end after its input has; then the program is killed, unless it works. */
 #define STEPFILE_END_NS (500 * UINT64_C(1000000))
+/* How much longer to wait while it works, that is, uses a CPU or waits for one. Its own limit for a write is the same. */
+#define STEPFILE_WORK_NS (10 * UINT64_C(1000000000))
 
 /* The user who owns the files of a step, and the folder of the job. Borrowed while the step runs. */
 struct stepfile_owner {
@@ -88,8 +90,9 @@ int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);
 /* Moves the program out of the step's cgroups. Call it when the tasks have ended. Does nothing if it was never started. */
 void stepfile_leave(const struct stepfile *f);
 /*
- * Ends the input of the program and waits for its end until DEADLINE_NS; then kills it. Logs what the program printed,
- * unless that was only STEPFILE_DONE, or that it was killed. Does nothing if the program does not run.
+ * Ends the input of the program and waits for its end until DEADLINE_NS, and STEPFILE_WORK_NS longer while it works; then
+ * kills it. Logs what the program printed, unless that was only STEPFILE_DONE, or that it was killed. Does nothing if the
+ * program does not run.
  */
 void stepfile_end(struct stepfile *f, uint64_t deadline_ns);
 

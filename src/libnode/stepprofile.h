@@ -36,7 +36,10 @@ void stepprofile_leave(struct stepprofile *sp);
 /* Ends the samples; the program begins to write its file. NULL: no-op. */
 void stepprofile_halt(struct stepprofile *sp);
 
-/* Waits for the program, at most STEPFILE_END_NS from the halt plus the time that the kernel needs to kill it. NULL: no-op. */
+/*
+ * Waits for the program, at most STEPFILE_END_NS from the halt, STEPFILE_WORK_NS longer while it works, plus the time that
+ * the kernel needs to kill it. NULL: no-op.
+ */
 void stepprofile_finish(struct stepprofile *sp);
 
 #endif

@@ -62,7 +62,7 @@ job=$(submit user1 -n1 --mem=100 -o /dev/null --wrap "srun --ceems-profile=99,bo
 	dd if=/dev/zero of=/dev/null bs=1M count=4000'")
 wait_for 300 job_ended "$job"
 ok $? "a job that is in the kernel ends"
-diag <<<"$(flame_of "$job" comments)"
+diag <<<"$(grep -h ' profile: ' "$LOG_DIR/slurmd.n1.log" | tail -n 3; flame_of "$job" comments)"
 in_kernel="sum(s.count for s in samples if s.labels.get('process') == 'dd' and any('read_zero' in f or 'clear_user' in f for f in s.frames))"
 is "$(flame_of "$job" "$in_kernel > 0")" True "  $(flame_of "$job" "$in_kernel") samples are in the kernel's read of /dev/zero"
 node_is_idle

@@ -279,6 +279,16 @@ static void test_programs(void)
 	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
 	       "  which the log says");
 	ok(wait_until(no_child_is_left), "  and nothing is left");
+	diag("one that still works, as on a busy node");
+	use_program(dir, "ceems-trace",
+		    "#!/bin/sh\ncat >/dev/null\nend=$(($(date +%s) + 3))\nwhile [ $(date +%s) -lt $end ]; do :; done\n"
+		    ": >\"$3/worked\"\necho done\n");
+	st = begin(slot, dir);
+	(void)nanosleep(&pause_10ms, NULL);
+	ms = finish(st);
+	diag("  in %u ms", (unsigned int)ms);
+	is_str(said, "", "  ends by itself");
+	is_int(access(scratch_path(dir, "worked"), F_OK), 0, "  when its work is done");
 	diag("one that is gone at once");
 	use_program(dir, "ceems-trace", "#!/bin/sh\nexit 1\n");
 	st = begin(slot, dir);
