@@ -58,6 +58,12 @@ struct sampler {
 	int rc;			 /* first error of the wire, or 0 */
 };
 
+/* The sampler does this only once it samples: on a busy CPU it would begin late, and a short step would end before. */
+static void be_nice(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, NICE);
+}
+
 /* --- the half that samples ------------------------------------------------------------------ */
 
 /* Adds the tasks in TEXT, PID:RANK or PID, such as "1234:0,1235:1". TEXT is changed. */
@@ -241,6 +247,7 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 	}
 	if (rc == 0 && request->stacks & PROFILE_REQUEST_KERNEL)
 		rc = open_kernel(s, err);
+	be_nice();
 	if (rc == 0)
 		sample(s);
 	kallsyms_close(s->kernel);
@@ -314,6 +321,7 @@ static pid_t start_keeper(char **argv, int *ret_fd)
 	if (pid == 0) {
 		(void)close(end[1]);
 		(void)close(STDIN_FILENO); /* slurmstepd's socket */
+		be_nice();
 		if (profile_push_keep(&setup, end[0], &err) < 0)
 			helper_say("note - it is pushed only in part: %s", *err.text ? err.text : "the queue cannot be used");
 		(void)fflush(stdout);
@@ -342,6 +350,7 @@ static pid_t start_writer(const struct profile_request *request, char **argv, in
 	pid = fork();
 	if (pid == 0) {
 		(void)close(end[0]);
+		be_nice();
 		null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (null >= 0)
 			(void)dup2(null, STDIN_FILENO); /* stdin was slurmstepd's socket */
@@ -375,7 +384,6 @@ int main(int argc, char **argv)
 	}
 	helper_serve(/* is_nice= */ false);
 	(void)setpgid(0, 0);
-	(void)setpriority(PRIO_PROCESS, 0, NICE);
 	keeper = start_keeper(argv, &push_fd);
 	writer = start_writer(&request, argv, push_fd, &fd);
 	if (push_fd >= 0)
