@@ -19,27 +19,28 @@ struct kallsyms {
 	size_t used, text_room;
 };
 
-static int add_text(struct kallsyms *k, const char *name, const char *module, size_t *ret)
+/* Adds TEXT[len] and a NUL. */
+static int add_text(struct kallsyms *k, const char *text, size_t len)
 {
-	size_t len = strlen(name) + strlen(module) + 2;
-	char *text;
+	char *more;
 
-	if (k->used + len > k->text_room) {
-		text = realloc(k->text, 2 * k->text_room + 4096 + len);
-		if (!text)
+	if (k->used + len + 1 > k->text_room) {
+		more = realloc(k->text, 2 * k->text_room + 4096 + len);
+		if (!more)
 			return -ENOMEM;
-		k->text = text;
+		k->text = more;
 		k->text_room = 2 * k->text_room + 4096 + len;
 	}
-	*ret = k->used;
-	k->used += (size_t)snprintf(k->text + k->used, len, "%s%s%s", name, *module ? " " : "", module) + 1;
+	memcpy(k->text + k->used, text, len);
+	k->text[k->used + len] = '\0';
+	k->used += len + 1;
 	return 0;
 }
 
-static int add_symbol(struct kallsyms *k, uint64_t address, const char *name, const char *module)
+static int add_symbol(struct kallsyms *k, uint64_t address, const char *name, size_t len)
 {
+	const size_t at = k->used;
 	struct symbol *more;
-	size_t at;
 	int rc;
 
 	if (k->n == k->room) {
@@ -49,7 +50,7 @@ static int add_symbol(struct kallsyms *k, uint64_t address, const char *name, co
 		k->symbol = more;
 		k->room = 2 * k->room + 1024;
 	}
-	rc = add_text(k, name, module, &at);
+	rc = add_text(k, name, len);
 	if (rc == 0)
 		k->symbol[k->n++] = (struct symbol){ address, at };
 	return rc;
@@ -70,15 +71,18 @@ static int read_line(struct kallsyms *k, char *line)
 {
 	char *name, *end, *module;
 	const uint64_t address = strtoull(line, &end, 16);
+	size_t len;
 
 	if (!address || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) || end[2] != ' ')
 		return 0;
 	name = end + 3;
-	name[strcspn(name, "\n")] = '\0';
-	module = strchr(name, '\t');
+	len = strlen(name);
+	if (len && name[len - 1] == '\n')
+		len--;
+	module = memchr(name, '\t', len);
 	if (module)
-		*module++ = '\0';
-	return add_symbol(k, address, name, module ? module : "");
+		*module = ' '; /* "nfs_file_read [nfs]" */
+	return add_symbol(k, address, name, len);
 }
 
 static int read_all(struct kallsyms *k, FILE *f)
