@@ -110,9 +110,9 @@ daemon_launch() {
 	rm -f "$DIR/run/pid/$1"
 	daemon_argv "$1"
 	if [ "$WHOLE_MACHINE" = systemd ]; then
-		# on cgroup v1, running steps keep the unit of a slurmd that ended
-		! systemctl --quiet restart "ceems-$1" 2>/dev/null || return 0
-		systemd-run --quiet --collect --unit="ceems-$1" --property=DefaultDependencies=no \
+		# on cgroup v1, running steps keep the unit of a slurmd that ended. ceems-recorder would be the installed unit
+		! systemctl --quiet restart "cluster-$1" 2>/dev/null || return 0
+		systemd-run --quiet --collect --unit="cluster-$1" --property=DefaultDependencies=no \
 			--property=Delegate=yes --property=KillMode=process \
 			--property=LimitNOFILE=65536 --property=LimitMEMLOCK=infinity \
 			bash "$here/lib/launch.sh" "$DIR" "$1" "${argv[@]}"
