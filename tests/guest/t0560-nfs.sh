@@ -41,12 +41,13 @@ our_stacks() {
 		echo "$pid $(cat "/proc/$pid/comm")" && head -n 8 "/proc/$pid/stack"
 	done 2>/dev/null
 }
-# Helpers that wait for the server are in no cgroup of a step, for which Slurm would drain the node.
+# Helpers that wait for the server are in no cgroup of a step, for which Slurm would drain the node. On v2, Slurm 26.05 has
+# a SLUID in place of job_1.
 waiting_in_steps() {
 	local pid
 
 	for pid in $(ps -eo pid=,stat=,comm= | awk '$2 ~ /^D/ && $3 ~ /^ceems-(trace|profile)/ { print $1 }'); do
-		grep -H /job_ "/proc/$pid/cgroup"
+		grep -HE '/(job|step)_' "/proc/$pid/cgroup"
 	done 2>/dev/null
 }
 helpers_are_gone() {
