@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fill_inbox DIR: writes job ends into the inbox in DIR, as jobcomp/ceems does. Reads a line for each job from standard
- * input, as tests/e2e/t0821-records.t selects it from slurmdbd's table: id, array's id (0: none), task, het job's id (0:
- * none), offset, uid, submit, eligible, start, end, state.
+ * fill_inbox DIR [EVERY]: writes job ends into the inbox in DIR, as jobcomp/ceems does. Reads a line for each job from
+ * standard input, as tests/e2e/t0821-records.t selects it from slurmdbd's table: id, array's id (0: none), task, het job's
+ * id (0: none), offset, uid, submit, eligible, start, end, state. With EVERY, the WorkDir of each job whose id EVERY divides
+ * is so long that its record is more than twice as large, also when it is compressed.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/libstore/inbox.h"
@@ -13,8 +15,20 @@
 #include "src/libutil/util.h"
 
 #define BATCH 500 /* per sync */
+#define LONG_DIR 4000
 
-static bool read_job(struct job_facts *f)
+/* A path that no compression makes much shorter. */
+static void add_long_dir(struct job_facts *f)
+{
+	char text[LONG_DIR] = "/";
+	size_t used = 1;
+
+	while (used < sizeof(text) - 8)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%lx", random());
+	job_facts_add_text(f, FACT_WORK_DIR, text);
+}
+
+static bool read_job(struct job_facts *f, uint32_t every)
 {
 	uint32_t array = 0;
 	uint32_t task = 0;
@@ -44,7 +58,10 @@ static bool read_job(struct job_facts *f)
 	job_facts_add_text(f, FACT_QOS, "normal");
 	job_facts_add_text(f, FACT_STATE, "COMPLETED");
 	job_facts_add_text(f, FACT_NODES, "n1");
-	job_facts_add_text(f, FACT_WORK_DIR, "/home/user1/project/run");
+	if (every && f->job_id % every == 0)
+		add_long_dir(f);
+	else
+		job_facts_add_text(f, FACT_WORK_DIR, "/home/user1/project/run");
 	job_facts_add_text(f, FACT_TRES_REQ, "cpu=1,mem=100M,node=1");
 	job_facts_add_text(f, FACT_TRES_ALLOC, "cpu=1,mem=100M,node=1,billing=1");
 	return true;
@@ -59,12 +76,12 @@ int main(int argc, char **argv)
 	uint64_t n = 0;
 	int rc;
 
-	if (argc != 2) {
-		(void)fprintf(stderr, "usage: fill_inbox DIR <JOBS\n");
+	if (argc != 2 && argc != 3) {
+		(void)fprintf(stderr, "usage: fill_inbox DIR [EVERY] <JOBS\n");
 		return 2;
 	}
 	rc = inbox_writer_open(argv[1], &site, &w, &err);
-	while (rc == 0 && read_job(&facts)) {
+	while (rc == 0 && read_job(&facts, argc == 3 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0)) {
 		rc = inbox_append(w, INBOX_END, &facts, job_facts_size(&facts));
 		if (rc == 0 && ++n % BATCH == 0)
 			rc = inbox_flush(w, &err);
