@@ -371,5 +371,6 @@ int main(void)
 	test_gone();
 	test_kallsyms();
 	scratch_clear(dir);
+	(void)rmdir(dir);
 	return done_testing();
 }
