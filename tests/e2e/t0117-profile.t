@@ -48,9 +48,14 @@ two_programs() {
 	[ "$(programs | wc -l)" = 2 ]
 }
 
-# Prints how many of our BPF programs at clock events are in the kernel.
+# Prints how many open files of this cluster's processes are our BPF programs at clock events. bpftool shows those of the
+# whole machine, and another cluster may sample, too.
 filters() {
-	inside bpftool prog show 2>/dev/null | grep -c 'name ceems_profile'
+	# shellcheck disable=SC2016
+	inside sh -c '
+		for id in $(bpftool prog show | sed -n "s/^\([0-9]*\): .* name ceems_profile .*/\1/p"); do
+			grep -lE "^prog_id:[[:space:]]*$id\$" /proc/[0-9]*/fdinfo/*
+		done' 2>/dev/null | wc -l
 }
 
 slurmd_says_n() {
@@ -178,6 +183,8 @@ for user in root user1; do
 	job=$(submit user1 -n1 -o /dev/null --wrap "srun --ceems-profile $e2e_work/work $e2e_work/go")
 	wait_for 60 two_programs || bail "the step's program runs"
 	wait_for 60 test -s "$(file_of "$job" 0)" || bail "the first file: $(grep profile "$LOG_DIR/slurmd.n1.log")"
+	[ "$(filters)" -gt 0 ]
+	ok $? "a step is sampled by a program in the kernel"
 	inside kill -KILL "$(half "$user")"
 	wait_for 10 no_program
 	ok $? "if one half is killed, that of $user, the other one ends"
