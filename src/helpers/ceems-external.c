@@ -26,6 +26,8 @@
 
 /* Older values are not used; power could not be integrated over a longer gap, either. */
 #define OLD_NS INTEGRATE_GAP_NS
+/* The longest read. slurmd from 23.11 on executes itself anew at a reconfigure, and then knows no helper to kill. */
+#define READ_MAX_S 60
 /* How far the meter's clock may be ahead of ours. */
 #define AHEAD_NS (2 * NSEC_PER_SEC)
 
@@ -108,8 +110,7 @@ static void external_take(struct external_values *all, const struct external_lin
 		external_declare(line);
 }
 
-/* Reads the file into ALL, as a whole or not at all. */
-static int external_read(struct external_values *all, const char *path, struct errmsg *err)
+static int external_read_file(struct external_values *all, const char *path, struct errmsg *err)
 {
 	static char text[TEXT_SIZE];
 	struct external_line lines[EXTERNAL_LINES_MAX];
@@ -144,6 +145,16 @@ static int external_read(struct external_values *all, const char *path, struct e
 	if (all->n > known)
 		external_tell_about(all, path);
 	return 0;
+}
+
+/* Reads the file into ALL, as a whole or not at all. */
+static int external_read(struct external_values *all, const char *path, struct errmsg *err)
+{
+	const uint64_t begin_ns = helper_begin(READ_MAX_S);
+	int rc = external_read_file(all, path, err);
+
+	(void)helper_end(begin_ns);
+	return rc;
 }
 
 /* Converts a value's time stamp. One that is slightly ahead is taken as now. */
