@@ -40,7 +40,8 @@ cross() {
 	local output=$1
 
 	shift
-	"$cc" -std=gnu11 -O1 -D_GNU_SOURCE -I"$work" -I"$top" -I"$top/tests/tap" -I"$top/tests/unit" \
+	# no helper is started there
+	"$cc" -std=gnu11 -O1 -D_GNU_SOURCE -DCEEMS_LIBEXECDIR='"/"' -I"$work" -I"$top" -I"$top/tests/tap" -I"$top/tests/unit" \
 		-isystem "$kernel/usr/include" -o "$output" "${sources[@]}" "$@" >"$work/log" 2>&1
 }
 
