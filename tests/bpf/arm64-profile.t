@@ -12,22 +12,12 @@ top=$(readlink -f "$(dirname "$0")/../..")
 
 build=$PWD/build-arm64
 [ "${1:-}" != --builddir ] || build=$(readlink -m "${2:?--builddir: which?}")
-cc=${CC_ARM64:-aarch64-linux-gnu-gcc}
-qemu=${QEMU_ARM64:-qemu-system-aarch64}
-for tool in "$cc" "$qemu" cpio xxd; do
-	command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-done
+command -v xxd >/dev/null || skip_all "xxd is not installed"
 [ -x "$build/src/helpers/ceems-profile" ] || skip_all "$build has no ceems-profile (tests/arm64/units.t builds it)"
 root=$("$top/tests/arm64/root" 2>&1) || skip_all "$root"
 root=${root##*$'\n'}
-kernel=$("$top/tests/guest/kernel" arm64 2>&1) || skip_all "$kernel"
-kernel=${kernel##*$'\n'}
-work=$(mktemp -d /tmp/ceems-arm64-XXXXXX)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
+vm_arm64
 
-guest=$work/guest
-mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
 # cross OUTPUT SOURCE FLAG...
 cross() {
 	local output=$1 source=$2
@@ -36,7 +26,7 @@ cross() {
 	"$cc" --sysroot="$root" -O2 -pthread "$@" -o "$guest/$output" "$source" >>"$work/log" 2>&1
 }
 callers=$top/tests/e2e/two_callers.c
-cross init "$top/tests/bpf/arm64_profile.c" -D_GNU_SOURCE &&
+cross init "$top/tests/bpf/arm64_profile.c" -D_GNU_SOURCE -I"$top" &&
 	cross eh_frame "$callers" -fomit-frame-pointer &&
 	cross pac "$callers" -fomit-frame-pointer -mbranch-protection=standard -march=armv8.3-a &&
 	cross frame "$callers" -fno-omit-frame-pointer
@@ -58,12 +48,9 @@ add_libraries() {
 for program in init eh_frame ceems-profile; do
 	add_libraries "$guest/$program"
 done
-vm_pack "$guest" >"$work/initrd"
 
 # shift=3: 8 ns per instruction, so that time and interrupts do not depend on the load of this machine
-timeout -k 5 1200 "$qemu" -M virt -cpu max -icount shift=3,sleep=off -smp 1 -m 1024 -nodefaults -no-user-config -display none -no-reboot -serial stdio \
-	-kernel "$kernel"/boot/vmlinuz-* -initrd "$work/initrd" \
-	-append "console=ttyAMA0 quiet panic=-1" </dev/null 2>&1 | tr -d '\r' >"$work/console"
+vm_run_arm64 1200 -cpu max -icount shift=3,sleep=off -smp 1 -m 1024
 grep -q '^GUEST over' "$work/console"
 ok $? "the guest came to its end" || tail -n 20 "$work/console" | cut -c 1-200 | sed 's/^/# /'
 

@@ -11,19 +11,8 @@ top=$(readlink -f "$(dirname "$0")/../..")
 . "$top/tests/guest/vm.sh"
 
 build=${BUILDDIR:-$PWD}
-cc=${CC_ARM64:-aarch64-linux-gnu-gcc}
-qemu=${QEMU_ARM64:-qemu-system-aarch64}
-for tool in "$cc" "$qemu" cpio; do
-	command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-done
-kernel=$("$top/tests/guest/kernel" arm64 2>&1) || skip_all "$kernel"
-kernel=${kernel##*$'\n'}
-work=$(mktemp -d /tmp/ceems-arm64-XXXXXX)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
+vm_arm64
 
-guest=$work/guest
-mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
 echo '#define HAVE_LIBPFM 1' >"$work/ceems_config.h"
 sources=("$top"/src/libutil/*.c
 	"$top"/src/libmeter/sensor/{cpuinfo,perf_event}.c
@@ -72,13 +61,9 @@ for lib in ld-linux-aarch64.so.1 libc.so.6; do
 	cp -L "$("$cc" -print-file-name="$lib")" "$guest/lib/"
 done
 cp -L "$libs/libpfm.so.4" "$guest/lib/"
-vm_pack "$guest" >"$work/initrd"
 
 # QEMU counts instructions only with -icount. shift=0: one instruction per ns; the CPU has 1 GHz, so one per cycle.
-timeout -k 5 900 "$qemu" -M virt -cpu neoverse-n1 -icount shift=0,sleep=off -smp 2 -m 512 \
-	-nodefaults -no-user-config -display none -no-reboot -serial stdio \
-	-kernel "$kernel"/boot/vmlinuz-* -initrd "$work/initrd" \
-	-append "console=ttyAMA0 quiet panic=-1" </dev/null 2>&1 | tr -d '\r' >"$work/console"
+vm_run_arm64 900 -cpu neoverse-n1 -icount shift=0,sleep=off -smp 2 -m 512
 
 # up to its first plan the output is arm64_perf's, then test_hwevents's
 sed -n '/^1\.\./q;p' "$work/console" >"$work/perf"

@@ -22,9 +22,9 @@
 #include "src/libmeter/activity/perf.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
+#include "tests/bpf/arm64_guest.h"
 #include "tests/tap/tap.h"
 
-#define CGROUP "/sys/fs/cgroup/step_0"
 #define BPF_DIR "/sys/fs/bpf/ceems"
 #define SHORT 1000000u
 #define LONG 11000000u
@@ -42,15 +42,6 @@ static void loop(uint64_t turns)
 
 /* --- children -------------------------------------------------------------------------------- */
 
-static void enter_cgroup(void)
-{
-	int fd = open(CGROUP "/cgroup.procs", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, "0", 1) != 1)
-		_exit(126);
-	(void)close(fd);
-}
-
 /* Stopped before its exec, in the cgroup, as slurmstepd's tasks are. */
 static pid_t child_stopped(const char *what, uint64_t turns)
 {
@@ -59,7 +50,7 @@ static pid_t child_stopped(const char *what, uint64_t turns)
 	int status;
 
 	if (pid == 0) {
-		enter_cgroup();
+		guest_enter_cgroup();
 		(void)raise(SIGSTOP);
 		(void)snprintf(text, sizeof(text), "%" PRIu64, turns);
 		(void)execl("/proc/self/exe", "arm64_perf", what, text, (char *)NULL);
@@ -344,7 +335,7 @@ static void test_given_back(enum way way, bool in_job)
 	if (in_job) {
 		profiler = fork();
 		if (profiler == 0) {
-			enter_cgroup();
+			guest_enter_cgroup();
 			(void)take_counters(0, fd[0]);
 			for (;;)
 				(void)pause();
@@ -468,11 +459,7 @@ int main(int argc, char **argv)
 		return child(argv[1], strtoull(argv[2], NULL, 10));
 	if (getpid() != 1)
 		return 1; /* this ends with a power-off */
-	(void)mount("p", "/proc", "proc", 0, NULL);
-	(void)mount("s", "/sys", "sysfs", 0, NULL);
-	(void)mount("d", "/dev", "devtmpfs", 0, NULL);
-	(void)mount("t", "/tmp", "tmpfs", 0, NULL);
-	(void)mount("c", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+	guest_mount();
 	enable_controllers();
 	run_all();
 	run_test("/test_hwevents", NULL); /* speaks TAP too, after our plan */

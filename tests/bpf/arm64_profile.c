@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CGROUP "/sys/fs/cgroup/step_0"
+#include "tests/bpf/arm64_guest.h"
+
 #define BYTES_OF_LINE 64
 #define SECONDS "6"
 
@@ -23,12 +23,10 @@ static pid_t start_stopped(const char *program)
 {
 	char *argv[] = { (char *)program, (char *)SECONDS, (char *)"75", NULL };
 	pid_t pid = fork();
-	int fd, status;
+	int status;
 
 	if (pid == 0) {
-		fd = open(CGROUP "/cgroup.procs", O_WRONLY | O_CLOEXEC);
-		if (fd < 0 || write(fd, "0", 1) != 1)
-			_exit(126);
+		guest_enter_cgroup();
 		(void)raise(SIGSTOP);
 		(void)execv(program, argv);
 		_exit(127);
@@ -102,11 +100,7 @@ int main(void)
 
 	if (getpid() != 1)
 		return 1; /* this ends with a power-off */
-	(void)mount("p", "/proc", "proc", 0, NULL);
-	(void)mount("s", "/sys", "sysfs", 0, NULL);
-	(void)mount("d", "/dev", "devtmpfs", 0, NULL);
-	(void)mount("t", "/tmp", "tmpfs", 0, NULL);
-	(void)mount("c", "/sys/fs/cgroup", "cgroup2", 0, NULL);
+	guest_mount();
 	(void)mkdir(CGROUP, 0755);
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # vm.sh - an emulated x86-64 guest: what it takes to build its initial file system, and to run it.
-# No KVM is needed. For tests/guest and tests/bpf/kernels.t.
+# No KVM is needed. For tests/guest and tests/bpf/kernels.t. And an emulated arm64 guest, for tests/bpf/arm64*.t.
 
 vm_qemu=${QEMU:-qemu-system-x86_64}
 vm_busybox=${BUSYBOX:-busybox}
@@ -54,4 +54,37 @@ vm_run() {
 		-no-user-config -display none -no-reboot -kernel "$kernel" -initrd "$initrd" \
 		-append "console=ttyS0,115200 quiet panic=-1 mitigations=off no_timer_check $append" \
 		"$@" </dev/null
+}
+
+# vm_arm64: begins a test in an emulated arm64 guest, or skips it. Sets cc, the cross compiler; kernel, the folder of
+# Debian's kernel; work, a scratch folder, which is removed at the end; and guest, the guest's root in it.
+# CC_ARM64 and QEMU_ARM64 name another compiler and emulator.
+vm_arm64() {
+	local tool here
+
+	here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+	cc=${CC_ARM64:-aarch64-linux-gnu-gcc}
+	vm_qemu_arm64=${QEMU_ARM64:-qemu-system-aarch64}
+	for tool in "$cc" "$vm_qemu_arm64" cpio; do
+		command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+	done
+	kernel=$("$here/kernel" arm64 2>&1) || skip_all "$kernel"
+	kernel=${kernel##*$'\n'}
+	work=$(mktemp -d /tmp/ceems-arm64-XXXXXX)
+	trap 'rm -rf "$work"' EXIT
+	trap 'exit 130' INT TERM HUP
+	guest=$work/guest
+	mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
+}
+
+# vm_run_arm64 SECONDS QEMU_ARG...: runs $guest, whose /init speaks on the console, until it powers off. Its output is in
+# $work/console.
+vm_run_arm64() {
+	local limit=$1
+
+	shift
+	vm_pack "$guest" >"$work/initrd"
+	timeout -k 5 "$limit" "$vm_qemu_arm64" -M virt -nodefaults -no-user-config -display none -no-reboot -serial stdio \
+		-kernel "$kernel"/boot/vmlinuz-* -initrd "$work/initrd" \
+		-append "console=ttyAMA0 quiet panic=-1" "$@" </dev/null 2>&1 | tr -d '\r' >"$work/console"
 }
