@@ -71,25 +71,50 @@ void physics_init(struct physics *p, uint32_t seed, double spread)
 	}
 }
 
+/* Of the thousands of tasks of a scenario few are there at a time. */
+static void find_present(struct physics *p, const struct task *task, unsigned int n)
+{
+	unsigned int i;
+
+	p->npresent = 0;
+	p->change_ns = UINT64_MAX;
+	for (i = 0; i < n; i++) {
+		const struct task *t = &task[i];
+		bool has_begun = p->now_ns >= t->from_ns;
+		uint64_t change_ns = has_begun ? t->until_ns : t->from_ns;
+
+		if (p->now_ns >= t->until_ns)
+			continue;
+		if (has_begun)
+			p->present[p->npresent++] = i;
+		if (change_ns < p->change_ns)
+			p->change_ns = change_ns;
+	}
+}
+
+/* Of a task that is present. */
 static bool runs(const struct task *t, uint64_t now_ns)
 {
-	if (now_ns < t->from_ns || now_ns >= t->until_ns)
-		return false;
 	return !t->period_ns || (now_ns - t->from_ns) % t->period_ns <
 					t->period_ns / 1000000 * t->duty_ppm;
 }
 
 /* Which task runs on which CPU in this time step; two tasks on one CPU alternate. */
-static void schedule(const struct physics *p, const struct task *task, unsigned int n,
+static void schedule(struct physics *p, const struct task *task, unsigned int n,
 		     const struct task *on[CPUS])
 {
 	bool is_odd = p->now_ns / STEP_NS % 2;
 	unsigned int i;
 
+	if (p->now_ns >= p->change_ns)
+		find_present(p, task, n);
 	memset(on, 0, CPUS * sizeof(*on));
-	for (i = 0; i < n; i++)
-		if (runs(&task[i], p->now_ns) && (!on[task[i].cpu] || is_odd))
-			on[task[i].cpu] = &task[i];
+	for (i = 0; i < p->npresent; i++) {
+		const struct task *t = &task[p->present[i]];
+
+		if (runs(t, p->now_ns) && (!on[t->cpu] || is_odd))
+			on[t->cpu] = t;
+	}
 }
 
 static unsigned int socket_of(unsigned int cpu)

@@ -35,6 +35,7 @@
 #define CPUS (SOCKETS * SOCKET_CPUS) /* the threads of a core are neighbours */
 #define STEP_NS UINT64_C(5000000)
 #define MAX_STEPS 64
+#define MAX_TASKS 4096
 #define SYSTEM MAX_STEPS /* as a task's step: processes outside of jobs */
 
 enum kind {
@@ -69,6 +70,9 @@ struct physics_constants {
 struct physics {
 	struct physics_constants k;
 	uint64_t now_ns; /* since the simulation began */
+	/* the tasks that have begun and not ended, in their order; so until change_ns */
+	unsigned int present[MAX_TASKS], npresent;
+	uint64_t change_ns;
 	/* truth, in joules above idle, by step; [SYSTEM] is the system's */
 	double cpu_j[MAX_STEPS + 1], dram_j[MAX_STEPS + 1];
 	/* what sensors show */

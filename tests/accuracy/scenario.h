@@ -9,7 +9,6 @@
 
 #include "physics.h"
 
-#define MAX_TASKS 4096
 #define NODE_MEM_MB (256 * 1024)
 #define SYSTEM_MEM_MB 6000 /* held by processes outside of jobs */
 
