@@ -55,7 +55,7 @@ int probes_mon_check_dir(const char *dir, struct errmsg *err)
  */
 static char complaint[256];
 
-static int listen(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int _printf_(2, 0) listen(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level == LIBBPF_WARN && !complaint[0]) {
 		(void)vsnprintf(complaint, sizeof(complaint), fmt, ap);

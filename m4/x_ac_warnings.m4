@@ -5,7 +5,15 @@ AC_DEFUN([X_AC_WARNINGS], [
 -Wmissing-prototypes -Wold-style-definition -Wwrite-strings -Wformat=2 -Wundef -Wvla"
 	# What gcc takes for a text that may be cut depends on how it optimises; snprintf() is here
 	# to cut, and where that matters the result is looked at.
-	CEEMS_CFLAGS="$CEEMS_CFLAGS -Wno-format-truncation"
+	# clang has no such warning, and warns of the option.
+	save_CFLAGS=$CFLAGS
+	CFLAGS="$CFLAGS -Werror -Wformat-truncation"
+	AC_MSG_CHECKING([for -Wformat-truncation])
+	AC_COMPILE_IFELSE([AC_LANG_PROGRAM()],
+		[AC_MSG_RESULT([yes])
+		 CEEMS_CFLAGS="$CEEMS_CFLAGS -Wno-format-truncation"],
+		[AC_MSG_RESULT([no])])
+	CFLAGS=$save_CFLAGS
 	AC_ARG_ENABLE([werror],
 		[AS_HELP_STRING([--enable-werror], [treat warnings as errors])],
 		[AS_IF([test "x$enableval" = xyes], [CEEMS_CFLAGS="$CEEMS_CFLAGS -Werror"])])

@@ -52,7 +52,7 @@ static const struct cmd_info *const commands[] = {
 	&cmd_tres,
 };
 
-static void print_masked(FILE *out, const char *prefix, const char *fmt, va_list ap)
+static void _printf_(3, 0) print_masked(FILE *out, const char *prefix, const char *fmt, va_list ap)
 {
 	char line[4096 + PATH_MAX];
 

@@ -52,8 +52,8 @@ static bool check_findings_keep(struct check *c, const struct check_finding *f)
 	return more->what && more->text && (more->hint || !f->hint);
 }
 
-static void check_findings_add(struct check *c, enum check_level level, const char *what, const char *hint,
-			       const char *fmt, va_list ap)
+static void _printf_(5, 0) check_findings_add(struct check *c, enum check_level level, const char *what,
+					      const char *hint, const char *fmt, va_list ap)
 {
 	char text[4096];
 	struct check_finding f = { level, (char *)what, text, (char *)hint };

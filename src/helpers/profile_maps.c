@@ -275,11 +275,14 @@ int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r)
 static bool has_mapping(const struct profile_maps *m, const struct space *s, const struct profile_mapping *new)
 {
 	const size_t i = find_span(s, new->start);
-	const struct span *span = &s->span[i];
 	const struct profile_mapping *old;
+	const struct span *span;
 	size_t len;
 
-	if (i == s->n || span->start > new->start || span->limit < new->limit)
+	if (i == s->n)
+		return false;
+	span = &s->span[i];
+	if (span->start > new->start || span->limit < new->limit)
 		return false;
 	old = &m->profile->mapping[span->mapping];
 	len = strlen(old->path);

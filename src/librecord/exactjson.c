@@ -99,7 +99,7 @@ static size_t mark_decimals(char *to, const char *json, size_t len)
 		} else if (!exactjson_is_digit(*p) && *p != '-') {
 			*to++ = *p++;
 		} else if ((p = decimal_end(from, end))) {
-			to = exactjson_put(to, MARK, MARK + MARK_LEN);
+			to = exactjson_put(to, MARK, &MARK[MARK_LEN]);
 			to = exactjson_put(to, from, p);
 			*to++ = '"';
 		} else {

@@ -209,10 +209,10 @@ static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err
 static int maintain_recover(struct run *r, struct errmsg *err)
 {
 	static const char *const sql[] = {
-		"UPDATE archived SET state = 'gone' WHERE state = 'leaving' AND SUBSTR(partition_of, 2) "
-		"NOT IN (SELECT month FROM " DB_PARTITION_MONTHS("job") ")",
-		"UPDATE usage_day SET archived_id = 0 WHERE archived_id IN (SELECT id FROM archived "
-		"WHERE state = 'leaving')",
+		("UPDATE archived SET state = 'gone' WHERE state = 'leaving' AND SUBSTR(partition_of, 2) "
+		 "NOT IN (SELECT month FROM " DB_PARTITION_MONTHS("job") ")"),
+		("UPDATE usage_day SET archived_id = 0 WHERE archived_id IN (SELECT id FROM archived "
+		 "WHERE state = 'leaving')"),
 		"DELETE FROM archived WHERE state = 'leaving'",
 	};
 	uint64_t n = 0;

@@ -12,7 +12,7 @@ void logger_set_sink(logger_sink_fn sink)
 	atomic_store(&current_sink, sink);
 }
 
-static void log_va(enum logger_level level, const char *fmt, va_list ap)
+static void _printf_(2, 0) log_va(enum logger_level level, const char *fmt, va_list ap)
 {
 	logger_sink_fn sink = atomic_load(&current_sink);
 	char line[1024];

@@ -37,7 +37,7 @@ int prometheus_query(struct prometheus *p, const char *promql, json_t **ret, str
 	return rc;
 }
 
-static void format(const char *fmt, va_list ap)
+static void _printf_(1, 0) format(const char *fmt, va_list ap)
 {
 	char line[2048];
 

@@ -300,8 +300,8 @@ static void test_leaks(void)
 		"my_jobs WHERE CAST(script AS SIGNED) = 0",
 		"my_jobs WHERE jobid = 700002 AND CAST(script AS SIGNED) = 0",
 		"my_jobs WHERE record_key = 'x2' AND CAST(script AS SIGNED) = 0",
-		"my_jobs WHERE record_key = 'x2' AND submit_time = '2026-01-01 00:00:02' AND CAST(script "
-		"AS SIGNED) = 0",
+		("my_jobs WHERE record_key = 'x2' AND submit_time = '2026-01-01 00:00:02' AND CAST(script "
+		 "AS SIGNED) = 0"),
 		"my_jobs WHERE end_time = '2026-01-02 00:00:02' AND CAST(script AS SIGNED) = 0",
 		"my_jobs WHERE account = 'of-bob' AND CAST(script AS SIGNED) = 0",
 		"my_steps WHERE CAST(nodes AS SIGNED) = 0",

@@ -183,8 +183,8 @@ static void test_broken_parts(void)
 		"{\"schema\":\"ceems.steps.v1\",\"cluster\":\"c\",\"jobid\":1,\"steps\":[]}",
 		"{\"schema\":\"ceems.steps.v1\",\"job_key\":7,\"cluster\":\"c\",\"jobid\":1}",
 		"{\"schema\":\"ceems.steps.v1\",\"job_key\":\"k\",\"jobid\":1,\"steps\":[]}",
-		"{\"schema\":\"ceems.steps.v1\",\"job_key\":\"k\",\"cluster\":\"c\",\"jobid\":1,"
-		"\"steps\":[7]}",
+		("{\"schema\":\"ceems.steps.v1\",\"job_key\":\"k\",\"cluster\":\"c\",\"jobid\":1,"
+		 "\"steps\":[7]}"),
 	};
 	size_t i;
 

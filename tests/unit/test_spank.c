@@ -39,7 +39,7 @@ static struct {
 	char task_variable[4][300]; /* "NAME=value" of the step */
 } fake;
 
-static void append(char *to, size_t size, const char *fmt, va_list ap)
+static void _printf_(3, 0) append(char *to, size_t size, const char *fmt, va_list ap)
 {
 	size_t used = strlen(to);
 

@@ -918,7 +918,9 @@ static void write_forever(int to)
 	char key[32];
 	uint32_t i;
 
-	for (i = 0; s; i++) {
+	if (!s)
+		_exit(3);
+	for (i = 0;; i++) {
 		snprintf(key, sizeof(key), "c/%u", i);
 		if (store_begin(s, &err) < 0 ||
 		    store_job_put(s, &(struct store_job){ .key = key, .state = STORE_JOB_ENDED, .next_try = i }, &err) < 0 ||
@@ -927,7 +929,6 @@ static void write_forever(int to)
 			_exit(2);
 		(void)!write(to, &i, sizeof(i));
 	}
-	_exit(3);
 }
 
 static void test_kill(void)

@@ -342,7 +342,7 @@ static void test_html(void)
 	static struct summary s;
 	_cleanup_free_ char *html = NULL;
 	static const char *const never[] = { "<script", "alert(1)<", "http:", "https:", "url(", "@import", "\x1b", "\xe2\x80\xae",
-					     " style=", "src=", " on" "click", "javascript:" };
+					     " style=", "src=", (" on" "click"), "javascript:" };
 	size_t i;
 
 	demo_init(&s, JOBS_BY_ACCOUNT);
