@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# X_AC_FUZZERS: --enable-fuzzers builds tests/fuzz and what it tests with libFuzzer, ASan and UBSan.
+# X_AC_FUZZERS: --enable-fuzzers builds tests/fuzz and what it tests with libFuzzer, ASan and UBSan. With
+# --enable-sanitizers as well, one build has the fuzzers and the tests.
 AC_DEFUN([X_AC_FUZZERS], [
 	AC_ARG_ENABLE([fuzzers],
 		[AS_HELP_STRING([--enable-fuzzers], [build tests/fuzz; needs CC=clang])],
@@ -17,8 +18,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size) { retu
 			AC_MSG_ERROR([--enable-fuzzers needs CC=clang and its run time (Debian: clang, libclang-rt-14-dev)])
 		])
 		CFLAGS=$save_CFLAGS
-		CEEMS_CFLAGS="$CEEMS_CFLAGS $FUZZER_FLAGS -fsanitize=fuzzer-no-link"
-		CEEMS_LDFLAGS="$CEEMS_LDFLAGS $FUZZER_FLAGS"
+		AS_CASE([$enable_sanitizers], [yes], [FUZZER_FLAGS=],
+			[no], [FUZZER_FLAGS=" $FUZZER_FLAGS"],
+			[AC_MSG_ERROR([--enable-fuzzers does not go with --enable-sanitizers=$enable_sanitizers])])
+		CEEMS_CFLAGS="$CEEMS_CFLAGS$FUZZER_FLAGS -fsanitize=fuzzer-no-link"
+		CEEMS_LDFLAGS="$CEEMS_LDFLAGS$FUZZER_FLAGS"
 	])
 	AM_CONDITIONAL([FUZZERS], [test "x$enable_fuzzers" = xyes])
 ])
