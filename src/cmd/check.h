@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "src/cmd/slurmconf.h"
 #include "src/libcore/settings.h"
@@ -95,6 +96,11 @@ void check_events(struct check *c); /* check_events.c: the events of PerfDefault
 void check_factors(struct check *c); /* check_factors.c: emission factors, their series, and the contract's
 					factor */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
+/*
+ * Does stat(2) in a child process, because it may hang if a file server is down. -ETIMEDOUT: no answer within five
+ * seconds; the child is killed, but may hang on.
+ */
+int check_stat(const char *path, struct stat *ret);
 void check_find_slurm_conf(const struct check *c, char *path, size_t size);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 /*

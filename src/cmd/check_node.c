@@ -194,11 +194,7 @@ static void check_cgroups(struct check *c)
 			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");
 }
 
-/*
- * Does stat(2) in a child process, because it may hang if a file server is down. -ETIMEDOUT: no answer within
- * CHECK_FOLDER_MS; the child is killed, but may hang on.
- */
-static int stat_in_child(const char *path, struct stat *ret)
+int check_stat(const char *path, struct stat *ret)
 {
 	struct {
 		int rc;
@@ -265,7 +261,7 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 		check_ok(c, key, "%s go to the job's own folder", files);
 		return;
 	}
-	rc = stat_in_child(dir, &st);
+	rc = check_stat(dir, &st);
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
 	if (rc == -ETIMEDOUT)
 		check_error(c, key, NULL, "%s does not answer: %s are not written, and slurmd's log says so", dir, files);

@@ -117,13 +117,10 @@ static void textfile_check_recorder(struct check *c)
 		return;
 	}
 	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
-	/*
-	 * The folder has just answered, so stat() does not hang. slurmd writes there as root, so root's folder can be
-	 * given to SlurmUser.
-	 */
+	/* slurmd writes there as root, so root's folder can be given to SlurmUser */
 	if (rc < 0 && strstr(err.text, strerror(ENOENT)))
 		(void)snprintf(hint, sizeof(hint), "install -d -o %s %s", user, o.dir);
-	else if (rc < 0 && stat(o.dir, &st) == 0 && st.st_uid == 0)
+	else if (rc < 0 && check_stat(o.dir, &st) == 0 && st.st_uid == 0)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, o.dir);
 	else
 		(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);
