@@ -70,7 +70,7 @@ static inline void use_program(const char *dir, const char *program, const char 
 		exit(99);
 }
 
-/* Has PROGRAM used with libfiu, which lets the calls POINT fail with errno ERROR. */
+/* Has PROGRAM used with libfiu, which lets the calls POINT fail with errno ERROR. -f '': without named pipes to steer it. */
 static inline void use_fault(const char *dir, const char *program, const char *point, int error)
 {
 	char text[512];
@@ -78,7 +78,7 @@ static inline void use_fault(const char *dir, const char *program, const char *p
 	/* ASan would report memory of libfiu as leaked, and its symbolizer hangs when its own write() fails, too */
 	(void)snprintf(text, sizeof(text),
 		       "#!/bin/sh\nexport ASAN_OPTIONS=detect_leaks=0\n"
-		       "exec fiu-run -x -c 'enable name=posix/%s,failinfo=%d' %s/%s \"$@\"\n",
+		       "exec fiu-run -x -f '' -c 'enable name=posix/%s,failinfo=%d' %s/%s \"$@\"\n",
 		       point, error, HELPER_DIR, program);
 	use_program(dir, program, text);
 }
@@ -91,7 +91,7 @@ static inline bool has_faults(const char *program)
 {
 	char command[512];
 
-	(void)snprintf(command, sizeof(command), "fiu-run -x %s/%s >/dev/null 2>&1", HELPER_DIR, program);
+	(void)snprintf(command, sizeof(command), "fiu-run -x -f '' %s/%s >/dev/null 2>&1", HELPER_DIR, program);
 	return system(command) == 2 << 8;
 }
 
