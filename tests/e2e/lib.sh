@@ -212,6 +212,16 @@ bpf_counts() {
 	inside "$DIR/helpers/ceems-bpf" status 2>/dev/null | grep '^counts' | grep -q "$1"
 }
 
+# Prints how many open files of this cluster's processes are our BPF programs at clock events. bpftool shows those of the
+# whole machine, and another cluster may sample, too.
+profile_filters() {
+	# shellcheck disable=SC2016
+	inside sh -c '
+		for id in $(bpftool prog show | sed -n "s/^\([0-9]*\): .* name ceems_profile .*/\1/p"); do
+			grep -lE "^prog_id:[[:space:]]*$id\$" /proc/[0-9]*/fdinfo/*
+		done' 2>/dev/null | wc -l
+}
+
 bpf_is_decided() {
 	[ ! -e "$DIR/helpers/ceems-bpf" ] || inside "$DIR/helpers/ceems-bpf" status ||
 		grep -q 'I/O and network are not counted on this node' "$LOG_DIR"/slurmd.*.log

@@ -48,16 +48,6 @@ two_programs() {
 	[ "$(programs | wc -l)" = 2 ]
 }
 
-# Prints how many open files of this cluster's processes are our BPF programs at clock events. bpftool shows those of the
-# whole machine, and another cluster may sample, too.
-filters() {
-	# shellcheck disable=SC2016
-	inside sh -c '
-		for id in $(bpftool prog show | sed -n "s/^\([0-9]*\): .* name ceems_profile .*/\1/p"); do
-			grep -lE "^prog_id:[[:space:]]*$id\$" /proc/[0-9]*/fdinfo/*
-		done' 2>/dev/null | wc -l
-}
-
 slurmd_says_n() {
 	[ "$(slurmd_says "$2")" -ge "$1" ]
 }
@@ -183,7 +173,7 @@ for user in root user1; do
 	job=$(submit user1 -n1 -o /dev/null --wrap "srun --ceems-profile $e2e_work/work $e2e_work/go")
 	wait_for 60 two_programs || bail "the step's program runs"
 	wait_for 60 test -s "$(file_of "$job" 0)" || bail "the first file: $(grep profile "$LOG_DIR/slurmd.n1.log")"
-	[ "$(filters)" -gt 0 ]
+	[ "$(profile_filters)" -gt 0 ]
 	ok $? "a step is sampled by a program in the kernel"
 	inside kill -KILL "$(half "$user")"
 	wait_for 10 no_program
@@ -255,7 +245,7 @@ has "$(cat "$e2e_work/run.out")" "this step is not profiled: this cluster does n
 
 wait_for 10 no_program
 ok $? "no program is left"
-is "$(filters)" 0 "and nothing in the kernel"
+is "$(profile_filters)" 0 "and nothing in the kernel"
 is "$(find "$DIR" -name '*.pb.gz.tmp')" "" "no temporary file"
 is "$(complaints | grep -vE 'ceems: ((--ceems-)?profile: |profile push: .* HTTP 503; |profile push: profiles are sent again)')" "" "nothing else was said"
 done_testing

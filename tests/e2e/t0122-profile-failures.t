@@ -139,5 +139,5 @@ is "$(of "$file" "sum(s.count for s in of(process='two')) > 0")" True "and the f
 inside scancel "$job"
 wait_for 60 job_ran "$job"
 is "$(find "$home" -name '*.tmp')" "" "no temporary file is left"
-is "$(inside bpftool prog show 2>/dev/null | grep -c 'name ceems_profile')" 0 "and no program in the kernel"
+is "$(profile_filters)" 0 "and no program in the kernel"
 done_testing
