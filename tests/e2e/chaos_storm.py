@@ -7,7 +7,7 @@ goes to stdout, as TAP comments, and to OUT for chaos_compare.py. COMMIT_DELAY i
 it is not 0, slurmdbd and its MariaDB are not killed, as rows that are not committed would be lost.
 
 If ROUNDS is a time such as 3600s, this is a soak (t0822): fewer jobs a minute, with our options among them, and
-two jobs that last; faults come in phases with long calm ones between, and only every second phase ends slurmctld and the
+two jobs that last; faults come in phases with long calm ones between, and only every fourth phase ends slurmctld and the
 recorder, so that processes live long enough to show growth: slurmctld takes 15 minutes to fill its caches. The seed alone
 decides the sequence of jobs and of faults."""
 import json
@@ -418,7 +418,7 @@ def storm():
             time.sleep(max(0, min(CYCLE - since, begin + SOAK - time.monotonic())))
             if time.monotonic() - begin >= SOAK:
                 break
-        if fault[1] in ENDS_LONG_LIVES and (time.monotonic() - begin) // CYCLE % 2:
+        if fault[1] in ENDS_LONG_LIVES and (time.monotonic() - begin) // CYCLE % 4:
             continue
         wait_until_free(fault[2])
         say(f"fault {number}: {fault[1]}" + (f" for {seconds:.1f} s" if seconds else ""))

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """soak_growth.py FILE [SETTLE]: says of samples made by soak_sample.py what grows.
 
-The first third of the time is left out, as are the first SETTLE [300] seconds of each process, while caches fill. Of each
+The first third of the time is left out, as are the first SETTLE [900] seconds of each process, while caches fill: slurmctld
+grew by 2.5 MB an hour from 300 s on, 2.3 from 600 s and 1.5 from 900 s, without a leak. Of each
 kind of process and each thing that is counted, the growth is the median of the slopes between all pairs of samples of one
 process that are at least 120 seconds apart (Theil and Sen), over all processes of the kind together: a process that
 is started again changes nothing. It is growth if the median exceeds the bound, over all the time and in each half of it,
 and rising pairs outnumber falling ones by 40 % of all pairs (Kendall's tau). One step upwards is no growth, and noise does
-not rise for long. Prints a line per kind; exits with 1 if something grows."""
+not rise for long. Prints a line per kind, and which kinds lived too briefly; exits with 1 if something grows."""
 import json
 import statistics
 import sys
@@ -54,16 +55,17 @@ def fit(lives, first, begin, end, settle):
 
 
 def main():
-    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 300
+    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 900
     with open(sys.argv[1], encoding="ascii") as f:
         samples = [json.loads(line) for line in f if line.endswith("\n")]
     first, last = samples[0]["t"], samples[-1]["t"]
     begin = first + (last - first) / 3
     middle = (begin + last) / 2
-    grown = 0
+    grown, brief = 0, set()
     for (kind, what), lives in sorted(lives_of(samples).items()):
         slopes, values = fit(lives, first, begin, last, settle)
         if len(slopes) < LEAST_PAIRS:
+            brief.add(kind)
             continue
         slope, level = statistics.median(slopes), statistics.median(values)
         tau = sum((s > 0) - (s < 0) for s in slopes) / len(slopes)
@@ -74,6 +76,8 @@ def main():
         grown += grows
         print(f"{'GROWS' if grows else 'level'}  {kind:22} {what:26} {level:9.0f} {slope:+10.1f}/h  bound {bound:7.0f}/h  "
               f"tau {tau:+.2f}  {len(lives)} processes, {len(slopes)} pairs")
+    if brief:
+        print(f"lived too briefly to tell: {', '.join(sorted(brief))}")
     print(f"{(last - first) / 60:.0f} minutes, {len(samples)} samples, {grown} kinds grow")
     return 1 if grown else 0
 
