@@ -9,13 +9,54 @@
 #include "src/libprofile/symbols_internal.h"
 #include "src/libutil/util.h"
 
+/* Also .zdebug_str and .gnu.debuglto_.debug_str, but not .debug_str_offsets. */
+static bool is_string_table(const char *section)
+{
+	const char *name = strstr(section, "debug_");
+
+	return name && (!strcmp(name, "debug_str") || !strcmp(name, "debug_line_str"));
+}
+
+/* Returns false if a table of strings does not end with a NUL, so that libdw would read beyond it. */
+static bool strings_end(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(scn, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		const Elf_Data *data;
+
+		if (!name || !is_string_table(name))
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (data && data->d_buf && data->d_size && ((const char *)data->d_buf)[data->d_size - 1])
+			return false;
+	}
+	return true;
+}
+
+static Dwarf *begin_dwarf(Elf *elf)
+{
+	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL); /* unpacks compressed tables */
+
+	if (dwarf && !strings_end(elf)) {
+		(void)dwarf_end(dwarf);
+		dwarf = NULL;
+	}
+	return dwarf;
+}
+
 static Dwarf *open_dwarf(struct symbols *s)
 {
 	if (!s->dwarf_tried) {
 		s->dwarf_tried = true;
-		s->dwarf = dwarf_begin_elf(s->file.elf, DWARF_C_READ, NULL);
+		s->dwarf = begin_dwarf(s->file.elf);
 		if (!s->dwarf && s->debug.elf)
-			s->dwarf = dwarf_begin_elf(s->debug.elf, DWARF_C_READ, NULL);
+			s->dwarf = begin_dwarf(s->debug.elf);
 	}
 	return s->dwarf;
 }
