@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """soak_growth.py FILE [SETTLE]: says of samples made by soak_sample.py what grows.
 
-The first third of the time is left out, as are the first SETTLE [900] seconds of each process, while caches fill: slurmctld
+The first third of the time is left out, as are the first SETTLE [300] seconds of each process, while caches fill: slurmctld
 grew by 2.5 MB an hour from 300 s on, 2.3 from 600 s and 1.5 from 900 s, without a leak. Of each
 kind of process and each thing that is counted, the growth is the median of the slopes between all pairs of samples of one
 process that are at least 120 seconds apart (Theil and Sen), over all processes of the kind together: a process that
@@ -55,7 +55,7 @@ def fit(lives, first, begin, end, settle):
 
 
 def main():
-    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 900
+    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 300
     with open(sys.argv[1], encoding="ascii") as f:
         samples = [json.loads(line) for line in f if line.endswith("\n")]
     first, last = samples[0]["t"], samples[-1]["t"]

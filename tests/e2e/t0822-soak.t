@@ -65,7 +65,7 @@ ok $? "$seconds s are over and no job is left"
 touch "$samples.stop"
 wait $sampling
 diag <"$e2e_work/sampler"
-growth=$(/usr/bin/python3 "$e2e_top/tests/e2e/soak_growth.py" "$samples")
+growth=$(/usr/bin/python3 "$e2e_top/tests/e2e/soak_growth.py" "$samples" 900)
 ok $? "nothing grows"
 diag "$growth"
 
