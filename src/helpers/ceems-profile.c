@@ -15,8 +15,8 @@
  *   user. Besides its end of the socket it has only /dev/null, stdout and stderr, and the user's
  *   other processes cannot trace it.
  *
- * ceems-profile ends when its stdin is closed, and prints what stepfile.h says. If the sampler is killed, the writer writes
- * what it has received. If the writer is killed, the sampler ends. slurmstepd kills both by their process group.
+ * ceems-profile ends when its stdin is closed, and prints the lines that stepfile.h describes. If the sampler is killed, the
+ * writer writes what it has received. If the writer is killed, the sampler ends. slurmstepd kills both by their process group.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -22,7 +22,7 @@ struct bpfload;
 
 /*
  * Starts "HELPER load --dir DIR --for <this process>". DIR is the setting BpfDir. The helper is killed if it still runs
- * after TIMEOUT_NS. Errors: those of bpfload_wait().
+ * after TIMEOUT_NS. Returns 0 or an error of bpfload_wait().
  */
 int bpfload_start(const char *helper, const char *dir, uint64_t timeout_ns, struct bpfload **ret, struct errmsg *err);
 

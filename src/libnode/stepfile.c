@@ -21,7 +21,7 @@
 
 /* How long the kernel may need to end a killed program. */
 #define KILL_NS (20 * NSEC_PER_MSEC)
-/* How often to see whether a program that is late works. */
+/* How often to look whether a program that is late still works. */
 #define LOOK_NS (100 * NSEC_PER_MSEC)
 
 /* --- the command line ---------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ void physics_init(struct physics *p, uint32_t seed, double spread)
 	}
 }
 
-/* Of the thousands of tasks of a scenario few are there at a time. */
+/* Finds the tasks that have begun and not ended: few of the thousands of a scenario. */
 static void find_present(struct physics *p, const struct task *task, unsigned int n)
 {
 	unsigned int i;
@@ -92,7 +92,7 @@ static void find_present(struct physics *p, const struct task *task, unsigned in
 	}
 }
 
-/* Of a task that is present. */
+/* Whether a task that is present uses its CPU now. */
 static bool runs(const struct task *t, uint64_t now_ns)
 {
 	return !t->period_ns || (now_ns - t->from_ns) % t->period_ns <

@@ -2,7 +2,7 @@
 /*
  * fill_inbox DIR [EVERY]: writes job ends into the inbox in DIR, as jobcomp/ceems does. Reads a line for each job from
  * standard input, as tests/e2e/t0821-records.t selects it from slurmdbd's table: id, array's id (0: none), task, het job's
- * id (0: none), offset, uid, submit, eligible, start, end, state. With EVERY, the WorkDir of each job whose id EVERY divides
+ * id (0: none), offset, uid, submit, eligible, start, end, state. If the id of a job is a multiple of EVERY, its WorkDir
  * is so long that its record is more than twice as large, also when it is compressed.
  */
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Our code as it runs inside slurmctld, slurmd and slurmstepd, in the recorder and in our helpers: ThreadSanitizer must report no
 # data race or lock inversion, AddressSanitizer no wrong access, UndefinedBehaviorSanitizer nothing. For a build with
-# --enable-sanitizers or --enable-sanitizers=thread; contrib/check --all makes both. Slurm's own code is not instrumented; what
-# is reported of it, such as inversions of its locks, is not our subject, and leaks are that of the units and of t0822.
+# --enable-sanitizers or --enable-sanitizers=thread; contrib/check --all makes both. Slurm's own code is not instrumented, and
+# reports of it, such as inversions of its locks, are left out. The units and t0822 look for leaks.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather spank

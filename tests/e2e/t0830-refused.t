@@ -20,7 +20,7 @@ history_states=3,3,3,3,3,3,3,3,3,3,3,3
 history_every="20*86400/$jobs"
 history_insert 1 "$jobs" >"$e2e_work/insert" 2>&1 || bail "$jobs jobs in slurmdbd: $(cat "$e2e_work/insert")"
 
-# MariaDB refuses jobs whose id is a multiple of 4 and 1; Kafka refuses the long records of those whose id is a multiple.
+# MariaDB refuses the jobs 4n + 1. Kafka refuses the jobs 4n, whose records are too long for it.
 inside mariadb --no-defaults --socket=/run/mysqld/sinkdb.sock --delimiter=// ceems -e "
 	CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.jobid % 4 = 1 THEN
 		SIGNAL SQLSTATE '22001' SET MYSQL_ERRNO = 1406, MESSAGE_TEXT = 'too long'; END IF" || bail "a trigger"
@@ -44,11 +44,10 @@ settled() {
 	[ "$n" = 0 ] && [ "$(jq -r .jobid "$RECORD_FILE" | sort -u | wc -l)" = "$1" ]
 }
 
-# kib FIELD: of the recorder's /proc/PID/status
+# kib FIELD: prints FIELD of the recorder's /proc/PID/status, such as VmRSS, in KiB
 kib() {
 	inside awk -v field="$1:" '$1 == field { print $2 }' "/proc/$(cat "$DIR/run/pid/recorder")/status"
 }
-
 
 for part in 1 2 3 4; do
 	submit_ends $((jobs * (part - 1) / 4)) $((jobs * part / 4))

@@ -41,7 +41,7 @@ our_stacks() {
 		echo "$pid $(cat "/proc/$pid/comm")" && head -n 8 "/proc/$pid/stack"
 	done 2>/dev/null
 }
-# Helpers that wait for the server are in no cgroup of a step, for which Slurm would drain the node. On v2, Slurm 26.05 has
+# Slurm would drain the node if a helper that waits for the server were in the cgroup of a step. On v2, Slurm 26.05 has
 # a SLUID in place of job_1.
 waiting_in_steps() {
 	local pid

@@ -123,7 +123,7 @@ static pid_t slurmd_fork(void)
 	return pid;
 }
 
-/* Instead of ceems-bpf: a script that does FIRST when it should load. */
+/* Writes a script into DIR that replaces ceems-bpf: asked to load, it first runs the command FIRST. */
 static bool make_helper(const char *dir, const char *first)
 {
 	char path[PATH_MAX];

@@ -76,7 +76,7 @@ static pid_t profile_step(void)
 	is_int(stepprofile_start(&setup, &sp, NULL), 0, "  starts");
 	(void)!read(fd, &byte, 1);
 	stepprofile_halt(sp);
-	/* without the time limit of a step's end, as this machine may be busy */
+	/* stepprofile_finish() waits for a limited time, which a busy machine may exceed */
 	ok(wait_until(program_has_ended), "  the program ends");
 	(void)waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG);
 	stepprofile_finish(sp);
