@@ -94,7 +94,7 @@ static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool s
 
 /*
  * Returns true if slurmdbd has the end of the job or step, its usage, and the job's start. slurmctld may send the start up
- * to 5 s late.
+ * to 5 s late. The end of a job may come before those of its steps, and slurmdbd shows the job's end for them until then.
  */
 static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 {
@@ -102,7 +102,7 @@ static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 
 	if (!job->record->partition) /* slurmctld has not sent the start, which comes with the partition */
 		return false;
-	if (!id->has_step)
+	if (!id->has_step || job->record->end)
 		return job->state == SLURMDB_FINAL;
 	step = job_step_find(job->record, id->step_id);
 	return step && step->end;
