@@ -106,5 +106,6 @@ int main(void)
 	test_small();
 	test_own();
 	scratch_clear(dir);
+	(void)rmdir(dir);
 	return done_testing();
 }

@@ -232,5 +232,6 @@ int main(void)
 	for (i = 0; i < nfiles; i++)
 		symbols_close(file[i].symbols);
 	scratch_clear(dir);
+	(void)rmdir(dir);
 	return done_testing();
 }
