@@ -9,12 +9,17 @@
 #include "src/libprofile/symbols_internal.h"
 #include "src/libutil/util.h"
 
-/* Also .zdebug_str and .gnu.debuglto_.debug_str, but not .debug_str_offsets. */
+/* Also .zdebug_str, .gnu.debuglto_.debug_str and .debug_str.dwo, but not .debug_str_offsets. */
 static bool is_string_table(const char *section)
 {
+	static const char *const tables[] = { "debug_str", "debug_str.dwo", "debug_line_str", "debug_line_str.dwo" };
 	const char *name = strstr(section, "debug_");
+	size_t i;
 
-	return name && (!strcmp(name, "debug_str") || !strcmp(name, "debug_line_str"));
+	for (i = 0; name && i < ARRAY_SIZE(tables); i++)
+		if (!strcmp(name, tables[i]))
+			return true;
+	return false;
 }
 
 /* Returns false if a table of strings does not end with a NUL, so that libdw would read beyond it. */

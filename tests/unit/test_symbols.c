@@ -244,6 +244,45 @@ static void test_inlines(void)
 	symbols_close(s);
 }
 
+/* Returns how many functions DWARF has at local() of NAME, or in the 64 bytes from there, of which one is inlined. */
+static size_t count_inlines(const char *name, const char *with_names)
+{
+	struct symbols *s = open_file(name);
+	struct symbol_line line[SYMBOLS_INLINES_MAX];
+	const uint64_t offset = offset_of(with_names, "local");
+	size_t n = 0, i;
+
+	for (i = 0; s && i < 64 && n < 2; i++)
+		n = symbols_inlines(s, offset + i, line);
+	symbols_close(s);
+	return n;
+}
+
+/* libdw reads on beyond the end of such a table. */
+static void test_strings_without_end(void)
+{
+	static const char *const tables[] = { "debug_str", "debug_line_str" };
+	char command[256];
+	size_t i;
+
+	ok(shell("cp debug dwo && for s in $(readelf -SW debug | grep -o '[.]debug_[a-z_]*'); do "
+		 "objcopy --rename-section $s=$s.dwo dwo; done"),
+	   "sections as of a split file");
+	is_u64(count_inlines("dwo", "debug"), 2, "  are read");
+	for (i = 0; i < ARRAY_SIZE(tables); i++) {
+		(void)snprintf(command, sizeof(command),
+			       "objcopy --dump-section .%s=table debug x && printf x >>table && "
+			       "objcopy --update-section .%s=table debug bad && objcopy --update-section .%s.dwo=table dwo bad.dwo",
+			       tables[i], tables[i], tables[i]);
+		if (!shell(command)) {
+			skip(1, "this compiler writes no such table");
+			continue;
+		}
+		is_u64(count_inlines("bad", "debug"), 0, tables[i]);
+		is_u64(count_inlines("bad.dwo", "debug"), 0, "  and the one of a split file");
+	}
+}
+
 static void test_vdso(void)
 {
 	struct symbols *s = NULL;
@@ -394,6 +433,7 @@ int main(void)
 		test_build_id();
 		test_deleted();
 		test_inlines();
+		test_strings_without_end();
 		test_bad_files();
 	} else {
 		skip(1, "no gcc, objcopy or nm");
