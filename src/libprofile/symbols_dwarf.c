@@ -3,6 +3,7 @@
  * symbols_dwarf.c - symbols_inlines(): finds inlined functions and source lines by DWARF.
  */
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,11 +45,23 @@ static bool strings_end(Elf *elf)
 	return true;
 }
 
+/*
+ * Returns whether a part of D is in a file that dwz(1) made. libdw opens that file by itself, by the path in D. It may be a
+ * pipe without a writer, which open(2) waits for, or a file that strings_end() has not seen.
+ */
+static bool has_second_file(Dwarf *d)
+{
+	const char *path;
+	const void *build_id;
+
+	return dwelf_dwarf_gnu_debugaltlink(d, &path, &build_id) > 0;
+}
+
 static Dwarf *begin_dwarf(Elf *elf)
 {
 	Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL); /* unpacks compressed tables */
 
-	if (dwarf && !strings_end(elf)) {
+	if (dwarf && (!strings_end(elf) || has_second_file(dwarf))) {
 		(void)dwarf_end(dwarf);
 		dwarf = NULL;
 	}
@@ -80,12 +93,11 @@ void symbols_close_dwarf(struct symbols *s)
 static bool find_unit(Dwarf *dwarf, uint64_t address, Dwarf_Die *ret)
 {
 	Dwarf_CU *unit = NULL;
-	Dwarf_Die sub;
-	uint8_t type;
 
 	if (dwarf_addrdie(dwarf, address, ret))
 		return true;
-	while (dwarf_get_units(dwarf, unit, &unit, NULL, &type, ret, &sub) == 0)
+	/* NULL: for this argument libdw would open the split file of a unit (gcc -gsplit-dwarf), see has_second_file() */
+	while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, ret, NULL) == 0)
 		if (dwarf_haspc(ret, address) > 0)
 			return true;
 	return false;

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <sys/inotify.h>
 #include <time.h>
 
 #include "src/libprofile/demangle.h"
@@ -283,6 +284,34 @@ static void test_strings_without_end(void)
 	}
 }
 
+/* A program may name any file as a part of its debug information, such as a pipe. libdw must open none. */
+static void test_second_files(void)
+{
+	static const struct {
+		const char *what, *second, *command;
+	} rows[] = {
+		{ "a split file, DWARF 4", "split-source.dwo",
+		  "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o split source.c && objcopy -R .debug_aranges split" },
+		{ "a split file, DWARF 5", "split-source.dwo",
+		  "gcc -O2 -g -gdwarf-5 -gsplit-dwarf -o split source.c && objcopy -R .debug_aranges split" },
+		{ "a file of dwz", "common", "cp debug split && cp debug other && dwz -m common -M $PWD/common split other" },
+	};
+	char event[4096];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_close_ int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+		if (!shell(rows[i].command) || fd < 0) {
+			skip(1, "no inotify, or not this compiler or dwz");
+			continue;
+		}
+		ok(inotify_add_watch(fd, scratch_path(dir, rows[i].second), IN_OPEN) >= 0, "%s", rows[i].what);
+		is_u64(count_inlines("split", "split"), 0, "  is no DWARF");
+		is_int(read(fd, event, sizeof(event)) < 0 ? -errno : 0, -EAGAIN, "  and is not opened");
+	}
+}
+
 static void test_vdso(void)
 {
 	struct symbols *s = NULL;
@@ -434,6 +463,7 @@ int main(void)
 		test_deleted();
 		test_inlines();
 		test_strings_without_end();
+		test_second_files();
 		test_bad_files();
 	} else {
 		skip(1, "no gcc, objcopy or nm");
