@@ -46,6 +46,10 @@
 #define DUMP_BYTES (16 * 1024)
 /* The longest time between two reads of the rings, in ms. */
 #define DRAIN_MS 500
+/* Bytes of records that wait for the kernel's symbols, at most. Then records stay in the rings, and are lost if these are full. */
+#define HELD_MAX ((size_t)16 << 20)
+/* Records that are sent between two reads of the rings. */
+#define HELD_PORTION 16
 
 struct sampler {
 	struct wire *wire;
@@ -53,6 +57,7 @@ struct sampler {
 	struct offcpu *offcpu; /* NULL: waits are not counted */
 	struct profile_tasks *tasks;
 	struct kallsyms *kernel; /* NULL: kernel stacks are not sampled */
+	struct wire *held;	 /* records that wait for the kernel's symbols; NULL: none need to */
 	uint8_t *is_told;	 /* by a kernel function's number: its name was sent */
 	struct errmsg why_event; /* why another event than the wanted one is sampled */
 	int rc;			 /* first error of the wire, or 0 */
@@ -124,18 +129,29 @@ static size_t name_kernel(struct sampler *s, const struct stacks_record *r, uint
 	return n;
 }
 
+/* Sends M, whose record still has kernel addresses. */
+static void send_named(struct sampler *s, const struct wire_message *m)
+{
+	struct wire_message named = *m;
+	uint64_t kernel[UINT16_MAX / sizeof(uint64_t)];
+
+	named.record.nkernel = name_kernel(s, &m->record, kernel);
+	named.record.kernel = kernel;
+	if (s->rc == 0)
+		s->rc = wire_send(s->wire, &named);
+}
+
 static void pass_on(void *ctx, const struct stacks_record *r)
 {
 	struct sampler *s = ctx;
 	struct wire_message m = { .kind = WIRE_RECORD, .record = *r };
-	uint64_t kernel[UINT16_MAX / sizeof(uint64_t)];
 
 	if (s->rc < 0 || !profile_tasks_look(s->tasks, &m))
 		return;
-	m.record.nkernel = name_kernel(s, r, kernel);
-	m.record.kernel = kernel;
-	if (s->rc == 0)
-		s->rc = wire_send(s->wire, &m);
+	if (s->held)
+		s->rc = wire_send(s->held, &m);
+	else
+		send_named(s, &m);
 }
 
 static int tell_begin(struct sampler *s)
@@ -157,16 +173,6 @@ static int tell_end(struct sampler *s)
 	};
 
 	return wire_send(s->wire, &m);
-}
-
-static int open_kernel(struct sampler *s, struct errmsg *err)
-{
-	int rc = kallsyms_open("/proc/kallsyms", &s->kernel, err);
-
-	if (rc < 0)
-		return rc;
-	s->is_told = calloc(kallsyms_count(s->kernel), 1);
-	return s->is_told ? 0 : errmsg_errno(err, -ENOMEM, "kernel symbols");
 }
 
 static int open_offcpu(struct sampler *s, const struct stacks_setup *stacks, struct errmsg *err)
@@ -212,6 +218,58 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 	return rc;
 }
 
+/* Moves records from the rings to S->held. */
+static void hold_records(struct sampler *s)
+{
+	if (wire_kept(s->held) < HELD_MAX)
+		stacks_drain(s->stacks, pass_on, s);
+}
+
+/*
+ * Sends what is held, and, until stdin is closed, what is sampled meanwhile. The writer may need longer for what is held than
+ * the rings last.
+ */
+static void send_held(struct sampler *s)
+{
+	struct wire_message m;
+	bool is_over = false;
+	size_t n = 0;
+
+	while (s->rc == 0 && wire_receive(s->held, 0, &m) == 1) {
+		send_named(s, &m);
+		if (++n % HELD_PORTION || is_over)
+			continue;
+		is_over = stacks_wait(s->stacks, STDIN_FILENO, 0);
+		hold_records(s);
+	}
+}
+
+/*
+ * Reads the kernel's symbols. That takes 0.1 s, or some seconds if the CPUs are busy, and the rings last 0.3 s. So records are
+ * held meanwhile.
+ */
+static int read_kernel(struct sampler *s, struct errmsg *err)
+{
+	static const char path[] = "/proc/kallsyms";
+	int rc = kallsyms_open(path, &s->kernel, err);
+
+	if (rc < 0)
+		return rc;
+	rc = wire_open(/* fd= */ -1, &s->held);
+	while (rc == 0 && (rc = kallsyms_read(s->kernel)) > 0) {
+		hold_records(s);
+		rc = s->rc;
+	}
+	if (rc == 0) {
+		s->is_told = calloc(kallsyms_count(s->kernel), 1);
+		rc = s->is_told ? 0 : -ENOMEM;
+	}
+	if (rc == 0)
+		send_held(s);
+	wire_close(TAKE_PTR(s->held));
+	return rc < 0 ? errmsg_errno(err, rc, "%s", path) : 0;
+}
+
 /* Samples until stdin is closed or the writer is gone. */
 static void sample(struct sampler *s)
 {
@@ -246,7 +304,7 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 			(void)errmsg_errno(err, rc, "tasks");
 	}
 	if (rc == 0 && request->stacks & PROFILE_REQUEST_KERNEL)
-		rc = open_kernel(s, err);
+		rc = read_kernel(s, err);
 	be_nice();
 	if (rc == 0)
 		sample(s);

@@ -7,14 +7,21 @@
 
 #include "src/libutil/util.h"
 
+#define PORTION_LINES 1024 /* some 0.4 ms */
+
 struct symbol {
 	uint64_t address;
 	size_t name; /* offset in TEXT */
 };
 
 struct kallsyms {
+	FILE *file; /* NULL: all is read */
+	/*
+	 * The first NSORTED are in order as they come: the kernel's own. The others, of modules, are sorted when all are read.
+	 * To sort all of them would take 10 ms.
+	 */
 	struct symbol *symbol;
-	size_t n, room;
+	size_t n, room, nsorted;
 	char *text;
 	size_t used, text_room;
 };
@@ -51,9 +58,12 @@ static int add_symbol(struct kallsyms *k, uint64_t address, const char *name, si
 		k->room = 2 * k->room + 1024;
 	}
 	rc = add_text(k, name, len);
-	if (rc == 0)
-		k->symbol[k->n++] = (struct symbol){ address, at };
-	return rc;
+	if (rc < 0)
+		return rc;
+	if (k->nsorted == k->n && (!k->n || k->symbol[k->n - 1].address <= address))
+		k->nsorted++;
+	k->symbol[k->n++] = (struct symbol){ address, at };
+	return 0;
 }
 
 static int by_address(const void *a, const void *b)
@@ -85,52 +95,75 @@ static int read_line(struct kallsyms *k, char *line)
 	return add_symbol(k, address, name, len);
 }
 
-static int read_all(struct kallsyms *k, FILE *f)
-{
-	char line[640];
-	int rc = 0;
-
-	while (rc == 0 && fgets(line, sizeof(line), f))
-		rc = read_line(k, line);
-	return rc == 0 && !k->n ? -EPERM : rc;
-}
-
 int kallsyms_open(const char *path, struct kallsyms **ret, struct errmsg *err)
 {
 	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	struct kallsyms *k = calloc(1, sizeof(*k));
-	int rc = !f ? -errno : k ? read_all(k, f) : -ENOMEM;
+	struct kallsyms *k;
 
-	if (rc < 0) {
-		kallsyms_close(k);
-		return errmsg_errno(err, rc, "%s", path);
-	}
-	qsort(k->symbol, k->n, sizeof(*k->symbol), by_address);
+	if (!f)
+		return errmsg_errno(err, -errno, "%s", path);
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return errmsg_errno(err, -ENOMEM, "%s", path);
+	k->file = TAKE_PTR(f);
 	*ret = k;
 	return 0;
+}
+
+int kallsyms_read(struct kallsyms *k)
+{
+	char line[640];
+	int rc, i;
+
+	for (i = 0; k->file && i < PORTION_LINES; i++) {
+		if (!fgets(line, sizeof(line), k->file)) {
+			rc = ferror(k->file) ? -EIO : k->n ? 0 : -EPERM;
+			(void)fclose(TAKE_PTR(k->file));
+			if (rc == 0)
+				qsort(k->symbol + k->nsorted, k->n - k->nsorted, sizeof(*k->symbol), by_address);
+			return rc;
+		}
+		rc = read_line(k, line);
+		if (rc < 0)
+			return rc;
+	}
+	return k->file != NULL;
 }
 
 void kallsyms_close(struct kallsyms *k)
 {
 	if (!k)
 		return;
+	if (k->file)
+		(void)fclose(k->file);
 	free(k->symbol);
 	free(k->text);
 	free(k);
 }
 
-uint32_t kallsyms_find(const struct kallsyms *k, uint64_t address)
+/* Returns the last symbol of the sorted SYMBOL[n] that is at ADDRESS or below, or NULL. */
+static const struct symbol *find_in(const struct symbol *symbol, size_t n, uint64_t address)
 {
-	size_t low = 0, high = k->n, mid;
+	size_t low = 0, high = n, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (k->symbol[mid].address <= address)
+		if (symbol[mid].address <= address)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low ? (uint32_t)(low - 1) : UINT32_MAX;
+	return low ? &symbol[low - 1] : NULL;
+}
+
+uint32_t kallsyms_find(const struct kallsyms *k, uint64_t address)
+{
+	const struct symbol *own = find_in(k->symbol, k->nsorted, address);
+	const struct symbol *other = find_in(k->symbol + k->nsorted, k->n - k->nsorted, address);
+
+	if (!own || (other && other->address > own->address))
+		own = other;
+	return own ? (uint32_t)(own - k->symbol) : UINT32_MAX;
 }
 
 const char *kallsyms_name(const struct kallsyms *k, uint32_t number)

@@ -12,11 +12,14 @@
 
 struct kallsyms;
 
-/*
- * Reads /proc/kallsyms (PATH), which takes some 0.1 s. Returns 0; -EPERM: the kernel hides the
- * addresses; or -errno.
- */
+/* Opens /proc/kallsyms (PATH). Returns 0 or -errno. */
 int kallsyms_open(const char *path, struct kallsyms **ret, struct errmsg *err);
+/*
+ * Reads the next portion; all of them take some 0.1 s. Returns 1: there is more; 0: all is read, and the functions below can
+ * be called; -EPERM: the kernel hides the addresses; or -errno.
+ */
+int kallsyms_read(struct kallsyms *k);
+/* NULL: does nothing. */
 void kallsyms_close(struct kallsyms *k);
 
 /*

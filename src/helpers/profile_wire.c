@@ -11,9 +11,10 @@
 #define BUFFER_BYTES (256 * 1024u) /* the longest message is shorter */
 
 struct wire {
-	int fd;
+	int fd; /* -1: BUFFER has all messages, and grows */
 	size_t used, at; /* bytes in BUFFER; of these, bytes that the receiver has taken */
-	char buffer[BUFFER_BYTES] __attribute__((aligned(8)));
+	size_t size;
+	char *buffer;
 };
 
 struct wire_head {
@@ -24,19 +25,40 @@ struct wire_head {
 
 int wire_open(int fd, struct wire **ret)
 {
-	struct wire *w = malloc(sizeof(*w));
+	struct wire *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
 	w->fd = fd;
-	w->used = w->at = 0;
+	w->size = BUFFER_BYTES;
+	w->buffer = malloc(w->size);
+	if (!w->buffer) {
+		wire_close(w);
+		return -ENOMEM;
+	}
 	*ret = w;
 	return 0;
 }
 
 void wire_close(struct wire *w)
 {
+	if (!w)
+		return;
+	free(w->buffer);
 	free(w);
+}
+
+size_t wire_kept(const struct wire *w)
+{
+	return w->used - w->at;
+}
+
+/* Removes what the receiver has taken. */
+static void wire_shift(struct wire *w)
+{
+	memmove(w->buffer, w->buffer + w->at, w->used - w->at);
+	w->used -= w->at;
+	w->at = 0;
 }
 
 int wire_flush(struct wire *w)
@@ -56,6 +78,26 @@ int wire_flush(struct wire *w)
 	return 0;
 }
 
+/* Makes room for a message of SIZE bytes, which is at most BUFFER_BYTES. */
+static int wire_make_room(struct wire *w, size_t size)
+{
+	char *more;
+
+	if (w->used + size <= w->size)
+		return 0;
+	if (w->fd >= 0)
+		return wire_flush(w);
+	wire_shift(w);
+	if (w->used + size <= w->size / 2)
+		return 0;
+	more = realloc(w->buffer, 2 * w->size);
+	if (!more)
+		return -ENOMEM;
+	w->buffer = more;
+	w->size *= 2;
+	return 0;
+}
+
 static void wire_put(struct wire *w, const void *from, size_t size)
 {
 	if (size)
@@ -72,13 +114,11 @@ int wire_send(struct wire *w, const struct wire_message *m)
 	int rc;
 
 	head.size = (uint32_t)(size + 7) & ~UINT32_C(7);
-	if (head.size > sizeof(w->buffer))
+	if (head.size > BUFFER_BYTES)
 		return 0; /* cannot happen, as the kernel's records are shorter */
-	if (w->used + head.size > sizeof(w->buffer)) {
-		rc = wire_flush(w);
-		if (rc < 0)
-			return rc;
-	}
+	rc = wire_make_room(w, head.size);
+	if (rc < 0)
+		return rc;
 	wire_put(w, &head, sizeof(head));
 	wire_put(w, r->user, r->nuser * sizeof(uint64_t));
 	wire_put(w, r->kernel, r->nkernel * sizeof(uint64_t));
@@ -97,14 +137,13 @@ static int wire_fill(struct wire *w, int timeout_ms)
 	struct pollfd p = { .fd = w->fd, .events = POLLIN };
 	ssize_t n;
 
-	if (w->at) {
-		memmove(w->buffer, w->buffer + w->at, w->used - w->at);
-		w->used -= w->at;
-		w->at = 0;
-	}
+	if (w->fd < 0)
+		return 0;
+	if (w->at)
+		wire_shift(w);
 	if (poll(&p, 1, timeout_ms) <= 0)
 		return 0;
-	n = recv(w->fd, w->buffer + w->used, sizeof(w->buffer) - w->used, 0);
+	n = recv(w->fd, w->buffer + w->used, w->size - w->used, 0);
 	if (n < 0 && errno == EINTR)
 		return 0;
 	if (n <= 0)

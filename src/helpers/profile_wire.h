@@ -26,21 +26,26 @@ struct wire_message {
 	uint64_t wall_ns;
 	int64_t rank; /* rank of the thread's task, or WIRE_RANK_NONE */
 	char process[WIRE_NAME_MAX], thread[WIRE_NAME_MAX];
-	struct stacks_record record; /* KERNEL has numbers of functions, not addresses */
+	struct stacks_record record; /* what is sent has numbers of functions in KERNEL, not addresses */
 };
 
 struct wire;
 
-/* Makes *RET for the socket FD, which is borrowed. Returns 0 or -ENOMEM. */
+/*
+ * Makes *RET for the socket FD, which is borrowed. FD -1: there is no socket, and messages stay in memory until they are
+ * received from *RET. Returns 0 or -ENOMEM.
+ */
 int wire_open(int fd, struct wire **ret);
 void wire_close(struct wire *w);
 
 /*
  * Buffers M, and sends when the buffer is full; wire_flush() sends at once. Return 0; -EPIPE: the
- * other half is gone.
+ * other half is gone; -ENOMEM without a socket.
  */
 int wire_send(struct wire *w, const struct wire_message *m);
 int wire_flush(struct wire *w);
+/* Returns the bytes of messages in W. */
+size_t wire_kept(const struct wire *w);
 
 /*
  * Waits up to TIMEOUT_MS (-1: forever) for a message. Returns 1: *RET is valid until the next call;

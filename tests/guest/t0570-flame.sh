@@ -43,6 +43,9 @@ share="(lambda has: has('heavy') / max(1, has('heavy') + has('light')))($has)"
 # 30 s at 99 Hz: four standard deviations of a share of 75 % are 3 points, of perf's 3 more
 is "$(flame_of "$job" "abs($share - $part) <= 0.032")" True \
 	"heavy() has $(flame_of "$job" "'%.4f' % ($share)") of $(flame_of "$job" "sum(s.count for s in $mine)") samples, of CPU time $part"
+lost="sum(int(c.split(':')[1]) for c in comments if c.startswith('ceems.lost='))"
+few_are_lost="(lambda lost: lost <= 0.02 * (lost + sum(s.count for s in samples)))($lost)"
+is "$(flame_of "$job" "$few_are_lost")" True "  $(flame_of "$job" "$lost") samples are lost"
 whole="1 - sum(s.count for s in $mine if s.labels.get('stack')) / max(1, sum(s.count for s in $mine))"
 is "$(flame_of "$job" "$whole >= 0.99")" True "  $(flame_of "$job" "'%.2f %%' % (100 * ($whole))") of its stacks are whole"
 if [ -n "$perf_pid" ]; then
@@ -58,13 +61,14 @@ else
 	skip "perf is not installed"
 fi
 
-# In an emulated guest on a busy machine ceems-profile reads the kernel's symbols for 1.5 s. What it loses meanwhile has no names.
+# In an emulated guest on a busy machine ceems-profile reads the kernel's symbols for 1.5 to 13 s. Samples of that time wait.
 job=$(submit user1 -n1 --mem=100 -o /dev/null --wrap "srun --ceems-profile=99,both sh -c '
 	dd if=/dev/zero of=/dev/null bs=1M count=20000'")
 wait_for 300 job_ended "$job"
 ok $? "a job that is in the kernel ends"
 diag <<<"$(grep -h ' profile: ' "$LOG_DIR/slurmd.n1.log" | tail -n 3; flame_of "$job" comments)"
 in_kernel="sum(s.count for s in samples if s.labels.get('process') == 'dd' and any('read_zero' in f or 'clear_user' in f for f in s.frames))"
+is "$(flame_of "$job" "$few_are_lost")" True "  $(flame_of "$job" "$lost") samples are lost"
 is "$(flame_of "$job" "$in_kernel > 0")" True "  $(flame_of "$job" "$in_kernel") samples are in the kernel's read of /dev/zero"
 node_is_idle
 rm -rf "$flame"

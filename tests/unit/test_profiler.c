@@ -315,6 +315,32 @@ static void test_wire(void)
 	wire_close(NULL);
 }
 
+static void test_wire_in_memory(void)
+{
+	struct wire_message sent = { .kind = WIRE_RECORD }, got;
+	struct wire *w = NULL;
+	uint64_t i, n = 0, kernel[100] = { 0 };
+	bool is_same = true;
+
+	if (wire_open(/* fd= */ -1, &w) < 0)
+		exit(99);
+	is_int(wire_receive(w, -1, &got), 0, "without a socket it does not wait");
+	sent.record.kernel = kernel;
+	sent.record.nkernel = ARRAY_SIZE(kernel);
+	for (i = 0; i < 20000; i++) { /* one of three is received meanwhile */
+		kernel[99] = i;
+		is_same &= wire_send(w, &sent) == 0;
+		if (i % 3 == 0)
+			is_same &= wire_receive(w, 0, &got) == 1 && got.record.kernel[99] == n++;
+	}
+	ok(wire_kept(w) > 13000 * sizeof(kernel), "many messages are kept");
+	while (wire_receive(w, 0, &got) == 1)
+		is_same &= got.record.nkernel == ARRAY_SIZE(kernel) && got.record.kernel[99] == n++;
+	ok(is_same && n == 20000, "  in order");
+	is_u64(wire_kept(w), 0, "  until they are received");
+	wire_close(w);
+}
+
 static void test_gone(void)
 {
 	const struct wire_message sent = { .kind = WIRE_END };
@@ -338,25 +364,64 @@ static void put_file(const char *name, const char *text)
 		exit(99);
 }
 
-static void test_kallsyms(void)
+/* Opens and reads the file NAME. */
+static int read_kallsyms(const char *name, struct kallsyms **ret)
 {
 	struct errmsg err = { 0 };
+	int rc = kallsyms_open(scratch_path(dir, name), ret, &err);
+
+	if (rc == 0)
+		while ((rc = kallsyms_read(*ret)) > 0)
+			;
+	return rc;
+}
+
+static void test_kallsyms(void)
+{
 	struct kallsyms *k = NULL;
 
 	put_file("kallsyms",
-		 "ffffffff81002000 T second\nffffffff81001000 t first\nffffffff81001800 d data\nbad\n"
+		 "ffffffff81000000 T zero\nffffffff81002000 T second\nffffffff81001000 t first\nffffffff81001800 d data\nbad\n"
 		 "ffffffffc0001000 t read\t[nfs]\n");
-	is_int(kallsyms_open(scratch_path(dir, "kallsyms"), &k, &err), 0, "symbols of the kernel");
-	is_u64(kallsyms_count(k), 3, "functions only");
-	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffff81001900)), "first", "in order");
+	is_int(read_kallsyms("kallsyms", &k), 0, "symbols of the kernel");
+	is_u64(kallsyms_count(k), 4, "functions only");
+	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffff81000fff)), "zero", "in order");
+	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffff81001900)), "first", "  also one that comes late");
 	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffff81002000)), "second", "the first byte");
 	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffffc0001fff)), "read [nfs]", "a module's");
 	is_u64(kallsyms_find(k, 0x1000), UINT32_MAX, "none is so low");
 	kallsyms_close(k);
 	put_file("hidden", "0000000000000000 T second\n");
-	is_int(kallsyms_open(scratch_path(dir, "hidden"), &k, &err), -EPERM, "a kernel that hides them");
-	is_int(kallsyms_open(scratch_path(dir, "nowhere"), &k, &err), -ENOENT, "no such file");
+	is_int(read_kallsyms("hidden", &k), -EPERM, "a kernel that hides them");
+	kallsyms_close(k);
+	is_int(read_kallsyms("nowhere", &k), -ENOENT, "no such file");
 	kallsyms_close(NULL);
+}
+
+static void test_many_kallsyms(void)
+{
+	const char *path = scratch_path(dir, "many");
+	FILE *f = fopen(path, "we");
+	struct kallsyms *k = NULL;
+	unsigned int i, found = 0;
+	char name[32];
+	int rc;
+
+	/* 90000 in order, as the kernel's own, then 10000 in the opposite one */
+	for (i = 0; f && i < 100000; i++)
+		(void)fprintf(f, "%016llx t f%u\n", 0xffffffff81000000ull + 16ull * (i < 90000 ? i : 189999 - i), i);
+	if (!f || fclose(f) != 0)
+		exit(99);
+	is_int(kallsyms_open(path, &k, NULL), 0, "many symbols");
+	for (i = 0; (rc = kallsyms_read(k)) > 0; i++)
+		;
+	ok(rc == 0 && i > 50, "  are read in portions");
+	for (i = 0; i < 100000; i++) {
+		(void)snprintf(name, sizeof(name), "f%u", i < 90000 ? i : 189999 - i);
+		found += !strcmp(kallsyms_name(k, kallsyms_find(k, 0xffffffff8100000full + 16ull * i)), name);
+	}
+	is_u64(found, 100000, "  and each is found");
+	kallsyms_close(k);
 }
 
 int main(void)
@@ -368,8 +433,10 @@ int main(void)
 	test_many_losses();
 	test_maps();
 	test_wire();
+	test_wire_in_memory();
 	test_gone();
 	test_kallsyms();
+	test_many_kallsyms();
 	scratch_clear(dir);
 	(void)rmdir(dir);
 	return done_testing();
