@@ -153,14 +153,18 @@ needs_profiles() {
 	[ -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/helpers/ceems-profile" ] || skip_all "built without profiles"
 }
 
-# needs_slurm VERSION WHY: skip the file if Slurm is older than VERSION, such as 24.05.
-needs_slurm() {
-	local version
+# slurm_is_from VERSION: Slurm is of VERSION, such as 24.05, or later.
+slurm_is_from() {
+	[ "$(printf '%s\n' "$1" "$(slurm_version)" | sort -V | head -n 1)" = "$1" ]
+}
 
-	version=$(slurmctld -V)
-	version=${version##* }
-	[ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ] ||
-		skip_all "Slurm is $version: $2"
+slurm_version() {
+	slurmctld -V | sed 's/.* //'
+}
+
+# needs_slurm VERSION WHY: skip the file if Slurm is older than VERSION.
+needs_slurm() {
+	slurm_is_from "$1" || skip_all "Slurm is $(slurm_version): $2"
 }
 
 e2e_builddir() {

@@ -140,14 +140,8 @@ if [ -x "$DIR/helpers/ceems-bpf" ]; then
 	fi
 fi
 
-# libsensors reads /sys only
 if [ -x "$DIR/helpers/ceems-hwmon" ]; then
-	inside sh -ec 'mount -t tmpfs none /sys/class
-		mkdir -p /sys/class/hwmon/hwmon0 /sys/class/acpi/ACPI000D:0
-		ln -s ../../../bus/acpi /sys/class/acpi/ACPI000D:0/subsystem
-		ln -s /sys/class/acpi/ACPI000D:0 /sys/class/hwmon/hwmon0/device
-		echo power_meter >/sys/class/hwmon/hwmon0/name
-		echo 120000000 >/sys/class/hwmon/hwmon0/power1_average' || bail "a power meter"
+	power_meter 120
 	cp "$CEEMS_CONF" "$e2e_work/ceems.conf"
 	printf '%s\n' "$(grep -vE '^(SysRoot|EnergySources)=' "$CEEMS_CONF")" SysRoot=/ EnergySources=hwmon >"$CEEMS_CONF"
 	restart_slurmd
