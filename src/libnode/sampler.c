@@ -19,6 +19,7 @@
 #include "src/libnode/memwatch.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libnode/nodeprobes.h"
+#include "src/libnode/oldhelpers.h"
 #include "src/libnode/parts.h"
 #include "src/libnode/profilepush.h"
 #include "src/libnode/readers.h"
@@ -62,6 +63,7 @@ struct sampler {
 	bool has_slices;	  /* ledger_set_slices() was called */
 	struct textfile_feed *textfile; /* NULL: ceems.prom is not written */
 	struct profilepush *push; /* NULL: profiles are not pushed */
+	struct oldhelpers oldhelpers;
 	struct live live;
 	size_t nlines;			/* number of steps in the last tick */
 	uint64_t live_ns;		/* when running steps were last read and the textfile written */
@@ -224,6 +226,7 @@ int sampler_create(const struct settings *settings, const char *node, struct sam
 	if (rc < 0)
 		goto fail;
 	tell_mounts(s->ledger);
+	oldhelpers_find(&s->oldhelpers, sources_env(&s->settings).helper_dir);
 	rc = open_sources(s, err);
 	if (rc < 0)
 		goto fail;
@@ -601,6 +604,7 @@ static void *sampler_run(void *arg)
 	for (;;) {
 		last_ns = clock_mono_ns();
 		(void)sampler_tick(s);
+		oldhelpers_reap(&s->oldhelpers);
 		if (s->textfile)
 			textfile_feed_poll(s->textfile);
 		if (s->push)
@@ -652,6 +656,7 @@ void sampler_destroy(struct sampler *s)
 	ledger_close(s->ledger);
 	sources_close(s->sources);
 	nodecpu_close(s->cpus);
+	oldhelpers_fini(&s->oldhelpers);
 	pages_free(s, sizeof(*s));
 }
 

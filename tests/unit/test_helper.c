@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Programs of ours that slurmd starts: what they inherit, and how slurmd gets rid of them. */
+#define _GNU_SOURCE /* pipe2 */
 #include "src/libutil/helper.h"
 
 #include <errno.h>
@@ -7,7 +8,9 @@
 #include "own_time.h"
 #include "scratch.h"
 #include "src/libnode/bpfload.h"
+#include "src/libnode/oldhelpers.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/procstat.h"
 #include "tap.h"
 #include "unkillable.h"
 
@@ -393,6 +396,62 @@ static void test_daemon_killed(void)
 	ok(kill(helper, 0) < 0, "  when it is killed, the helper ends");
 }
 
+/* --- helpers from before the daemon executed itself anew ----------------------------------- */
+
+/* Starts DIR/NAME, which ends as its input ends, and returns our end of its input in *RET_IN. */
+static pid_t start_reader(const char *name, int *ret_in)
+{
+	static const char text[] = "#!/bin/sh\nread -r line\n";
+	const char *path = scratch_path(dir, name);
+	char *const argv[] = { (char *)path, NULL };
+	pid_t pid = -1;
+	int in[2];
+
+	if (!scratch_write(path, text, sizeof(text) - 1) || chmod(path, 0700) < 0 || pipe2(in, O_CLOEXEC) < 0)
+		return -1;
+	*ret_in = in[1];
+	if (helper_spawn(argv, NULL, in[0], STDERR_FILENO, &pid) < 0)
+		diag("cannot start %s", path);
+	(void)close(in[0]);
+	return pid;
+}
+
+/* Ends the input of the process and waits until it is a zombie. */
+static void end_reader(pid_t pid, int *in)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const uint64_t deadline_ns = clock_mono_ns() + WAIT_NS;
+	struct procstat stat;
+
+	(void)close(TAKE_FD(*in));
+	while (procstat_read(pid, &stat) == 0 && stat.state != 'Z' && clock_mono_ns() < deadline_ns)
+		(void)nanosleep(&pause, NULL);
+}
+
+static void test_old(void)
+{
+	struct oldhelpers old = { 0 };
+	int quick_in = -1, slow_in = -1, prolog_in = -1;
+	const pid_t quick = start_reader("ceems-quick", &quick_in);
+	const pid_t slow = start_reader("ceems-slow", &slow_in);
+	const pid_t prolog = start_reader("ceems-prolog", &prolog_in);
+
+	end_reader(quick, &quick_in);
+	end_reader(prolog, &prolog_in);
+	(void)unlink(scratch_path(dir, "ceems-prolog")); /* the site's own program, from another folder */
+	oldhelpers_find(&old, dir);
+	is_int(helper_wait(quick, 0, NULL), -ECHILD, "a helper that an earlier run of this process left is reaped");
+	is_int(helper_wait(prolog, 0, NULL), 0, "  but no other child, whatever its name");
+	is_int((int)old.n, 1, "  one that has not ended yet");
+	oldhelpers_reap(&old);
+	is_int((int)old.n, 1, "  is not waited for");
+	end_reader(slow, &slow_in);
+	oldhelpers_reap(&old);
+	is_int((int)old.n, 0, "  and reaped later");
+	is_int(helper_wait(slow, 0, NULL), -ECHILD, "  as well");
+	oldhelpers_fini(&old);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -406,6 +465,7 @@ int main(void)
 	test_flood();
 	test_unkillable();
 	test_daemon_killed();
+	test_old();
 	scratch_clear(dir);
 	(void)rmdir(dir);
 	return done_testing();
