@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # From Slurm 23.11 on, slurmd and slurmctld execute themselves anew at `scontrol reconfigure` and do not unload their
-# plugins. With -D they keep their pid; in the background they get a new one. After each reconfigure slurmd must have one
-# helper of each kind and no zombie, and both no more threads and open files than after the first reconfigure.
+# plugins. With -D they keep their pid, else they get a new one. After each reconfigure slurmd must have one helper of
+# each kind and no zombie, and both no more threads and open files than after the first reconfigure.
 # shellcheck disable=SC1091,SC2015,SC2016,SC2119,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather jobcomp
@@ -41,11 +41,12 @@ if [ -x "$DIR/helpers/ceems-hwmon" ]; then
 fi
 helpers=$(tr ' ' '\n' <<<"$helpers" | sort)
 
-# pid_of DAEMON: by its pid file, since a daemon that executes itself anew may have another name in ps
+# pid_of DAEMON. With --systemd it writes no pid file. A slurmd that executes itself anew may have another name in ps.
 pid_of() {
-	case $1 in
-	slurmd) inside cat /run/slurm/slurmd.n1.pid ;;
-	slurmctld) inside cat /run/slurm/slurmctld.pid ;;
+	case $how:$1 in
+	--systemd:*) inside pgrep -o -f "^$1 .*--systemd" ;;
+	*:slurmd) inside cat /run/slurm/slurmd.n1.pid ;;
+	*:slurmctld) inside cat /run/slurm/slurmctld.pid ;;
 	esac
 }
 
@@ -117,9 +118,9 @@ reconfigures() {
 	wait_for 60 slurmd_measures_again "$said" && wait_for 60 slurmctld_runs_again $((began + executes))
 }
 
-# stays_as_is HOW: reconfigures five times, and counts what the daemons have before and after that.
+# stays_as_is: reconfigures five times, and counts what the daemons have before and after that.
 stays_as_is() {
-	local how=$1 i d failed=0
+	local i d failed=0
 	local -A threads files
 
 	reconfigures
@@ -158,19 +159,20 @@ works() {
 
 	job=$(submit user1 -o /dev/null --wrap "srun sleep 1")
 	wait_energy "$job" extern
-	ok $? "$1: a job has its energy"
+	ok $? "$how: a job has its energy"
 	wait_for 60 has_record "$job"
 	ok $? "  and its record"
 }
 
+how=-D
 restart_slurmd
 wait_for 60 has_helpers
 ok $? "slurmd starts each helper" || children slurmd | diag
-stays_as_is "with -D"
-works "with -D"
+stays_as_is
+works
 
 [ ! -e /sys/fs/cgroup/cgroup.controllers ] || {
-	skip "in the background: contrib/cluster must put slurmd into its v2 cgroup"
+	skip "with a pid that changes: contrib/cluster must put slurmd into its v2 cgroup"
 	done_testing
 }
 "$cluster" kill "$DIR" slurmd n1
@@ -178,10 +180,25 @@ works "with -D"
 slurmctld_is_up() {
 	inside scontrol ping | grep -q "is UP"
 }
-inside slurmctld -i && wait_for 60 slurmctld_is_up || bail "slurmctld starts in the background"
-inside env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" CEEMS_NVML_LIBRARY="$(echo "$DIR"/modules/*nvml*)" slurmd -N n1 &&
-	wait_for 60 has_helpers || bail "slurmd starts in the background"
+
+# start CMD...: starts a daemon as the units of Slurm do: with --systemd from 23.11 on. The daemon then needs
+# NOTIFY_SOCKET, but goes on if nobody listens there.
+start() {
+	if [ "$how" = --systemd ]; then
+		inside sh -c '"$@" --systemd </dev/null >/dev/null 2>&1 &' sh env NOTIFY_SOCKET=/nonexistent setsid "$@"
+	else
+		inside "$@"
+	fi
+}
+
+how="in the background"
+[ $executes = 0 ] || how=--systemd
+# with --systemd, slurmctld does not change its user itself
+start setpriv --reuid=slurm --regid=slurm --init-groups slurmctld -i && wait_for 60 slurmctld_is_up ||
+	bail "slurmctld starts $how"
+start env CEEMS_FAKE_GPUS="$DIR/gpus/n1/state" CEEMS_NVML_LIBRARY="$(echo "$DIR"/modules/*nvml*)" slurmd -N n1 &&
+	wait_for 60 has_helpers || bail "slurmd starts $how"
 wait_for 60 node_is idle
-stays_as_is "in the background"
-works "in the background"
+stays_as_is
+works
 done_testing
