@@ -50,7 +50,8 @@ struct settings {
 	/* create a v2 cgroup for each step if Slurm uses cgroup v1 */
 	bool step_cgroup;
 	uint64_t idle_mw;	       /* idle power of the measured domains; 0: learned */
-	char country[8];	       /* ISO 3166-1 alpha-2 or alpha-3; empty: world mean */
+	/* ISO 3166-1 alpha-2 or alpha-3; empty: world mean. There is room for a name, so that the error can say its code. */
+	char country[64];
 	char emission_factor_file[SETTINGS_PATH_MAX]; /* empty: the installed table */
 	char emission_series_file[SETTINGS_PATH_MAX]; /* see factor_series.h; empty: none */
 	char emission_region[24];      /* region in the series; empty: the code of Country */

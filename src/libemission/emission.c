@@ -250,10 +250,16 @@ void emission_world(struct emission_factor *ret)
 	(void)snprintf(ret->source, sizeof(ret->source), "world mean, IEA 2019");
 }
 
+/* Codes and names that ISO 3166 and the table do not have: of the EU's style guide, of sports, in common use. */
+static const char *const usual[][2] = {
+	{ "UK", "GB" },	 { "EL", "GR" },  { "UAE", "AE" }, { "GER", "DE" }, { "SUI", "CH" },
+	{ "DEN", "DK" }, { "POR", "PT" }, { "GRE", "GR" }, { "CRO", "HR" },
+	{ "SLO", "SI" }, { "BUL", "BG" }, { "Great Britain", "GB" },
+	{ "Czech Republic", "CZ" }, { "The Netherlands", "NL" }, { "United States of America", "US" },
+};
+
 int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE])
 {
-	/* of the European Union's style guide; ISO 3166 has other codes */
-	static const char *const usual[][2] = { { "UK", "GB" }, { "EL", "GR" } };
 	_cleanup_free_ char *text = NULL;
 	char *next;
 	char *line;
@@ -298,6 +304,9 @@ int emission_lookup(const char *path, const char *country, struct emission_facto
 		return rc;
 	if (!s.found && emission_guess(path, country, meant) == 0)
 		return errmsg_set(err, -ENOENT, "%s: no country '%s'; did you mean %s?", path, country, meant);
+	if (!s.found && !is_code(country, 2) && !is_code(country, 3))
+		return errmsg_set(err, -ENOENT, "%s: no country '%s'; a country is an ISO 3166 code of two or three "
+				  "letters, such as GB", path, country);
 	if (!s.found)
 		return errmsg_set(err, -ENOENT, "%s: no country '%s'", path, country);
 	*ret = s.factor;

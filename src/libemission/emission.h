@@ -63,7 +63,7 @@ int emission_lookup(const char *path, const char *country, struct emission_facto
 
 /*
  * Finds the alpha-2 code that COUNTRY, which emission_lookup() does not know, stands for: a country's name in the table, or
- * a usual mistake such as UK. -ENOENT: none.
+ * a usual mistake such as UK or GER. -ENOENT: none.
  */
 int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE]);
 

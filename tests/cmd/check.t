@@ -38,6 +38,20 @@ has "$out" "$dir/ceems.conf:2: Nonsense: unknown key" "the next one"
 has "$out" "$dir/ceems.conf: MarketFactor needs MarketSource" "what does not go together"
 has "$out" "error  cray           no /" "and the rest is checked with the lines that are right"
 
+# a country's name is no code, but says which
+factors=$(cd "$top_srcdir/src/libemission/data" && pwd)/emission-factors.csv
+while IFS='|' read -r country code text; do
+	printf 'Country=%s\nEmissionFactorFile=%s\n' "$country" "$factors" >"$dir/ceems.conf"
+	check
+	has "$out" "error  emissions      $factors: no country '$country'$text" "Country=$country is an error"
+	has "$out" "-> Country=$code" "  and what to write"
+done <<'END'
+United Kingdom|GB|; did you mean GB?
+UK|GB|; did you mean GB?
+Ger|DE|; did you mean DE?
+Atlantis|<ISO 3166 code>|; a country is an ISO 3166 code of two or three letters, such as GB
+END
+
 # slurm.conf
 cat >"$dir/ceems.conf" <<END
 LedgerDir=$dir

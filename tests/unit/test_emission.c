@@ -47,6 +47,14 @@ static const struct {
 	{ UINT64_MAX, UINT64_C(3600000000), 1001, UINT64_MAX },
 };
 
+/* A country's name, and codes that ISO 3166 does not have. */
+static const struct {
+	const char *country, *code;
+} meant[] = {
+	{ "United Kingdom", "GB" }, { "great britain", "GB" }, { "Saint Vincent and the Grenadines", "VC" },
+	{ "United States of America", "US" }, { "Czech Republic", "CZ" }, { "GER", "DE" }, { "sui", "CH" },
+};
+
 static void write_table(const char *path, const char *text)
 {
 	struct errmsg err;
@@ -61,9 +69,11 @@ static void test_shipped(void)
 	struct emission_factor f = { 0 };
 	struct errmsg err = { 0 };
 	char path[4096];
+	char want[32];
+	size_t i;
 
 	if (!top) {
-		skip(9, "top_srcdir is not set: run by make check");
+		skip(9 + 2 * ARRAY_SIZE(meant) + 3, "top_srcdir is not set: run by make check");
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/src/libemission/data/emission-factors.csv", top);
@@ -76,6 +86,15 @@ static void test_shipped(void)
 	ok(strstr(err.text, "did you mean GB?") != NULL, "  which ISO 3166 calls GB");
 	is_int(emission_lookup(path, "germany", &f, &err), -ENOENT, "nor a name");
 	ok(strstr(err.text, "did you mean DE?") != NULL, "  whose code is told");
+	for (i = 0; i < ARRAY_SIZE(meant); i++) {
+		is_int(emission_lookup(path, meant[i].country, &f, &err), -ENOENT, meant[i].country);
+		(void)snprintf(want, sizeof(want), "did you mean %s?", meant[i].code);
+		ok(strstr(err.text, want) != NULL, "  %s", want);
+	}
+	is_int(emission_lookup(path, "Atlantis", &f, &err), -ENOENT, "a name that no country has");
+	ok(strstr(err.text, "no country 'Atlantis'; a country is an ISO 3166 code of two or three letters, such as GB") != NULL,
+	   "  the error says what a code is");
+	is_int(emission_lookup(path, "XXX", &f, &err), -ENOENT, "three letters that no country has");
 }
 
 int main(void)
