@@ -10,8 +10,16 @@ grep -q fsanitize "$top_builddir/config.log" && skip_all "the other build has an
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 sbom=$work/sbom.json
-SOURCE_DATE_EPOCH=1 python3 "$top_srcdir/contrib/sbom" "$top_builddir" >"$sbom"
+mkdir "$work/bin"
+if dpkg=$(command -v dpkg-query); then
+	printf '#!/bin/sh\necho "$1" >>%s/asked\nexec %s "$@"\n' "$work" "$dpkg" >"$work/bin/dpkg-query"
+	chmod 755 "$work/bin/dpkg-query"
+fi
+PATH=$work/bin:$PATH SOURCE_DATE_EPOCH=1 python3 "$top_srcdir/contrib/sbom" "$top_builddir" >"$sbom"
 ok $? "an SBOM is written"
+if [ -n "$dpkg" ]; then
+	is "$(tr '\n' ' ' <"$work/asked")" "-S -W " "dpkg is asked once for the packages of all libraries, and once for their versions"
+fi
 is "$(jq -r '"\(.spdxVersion) \(.dataLicense) \(.creationInfo.created)"' "$sbom")" "SPDX-2.3 CC0-1.0 1970-01-01T00:00:01Z" "as SPDX 2.3"
 is "$(jq -r '[.packages[], .files[] | .SPDXID] | group_by(.) | map(select(length > 1)) | length' "$sbom")" 0 "each id is there once"
 is "$(jq -r '([.packages[], .files[] | .SPDXID] + ["SPDXRef-DOCUMENT"]) as $ids |
