@@ -97,10 +97,13 @@ void check_factors(struct check *c); /* check_factors.c: emission factors, their
 					factor */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
 /*
- * Does stat(2) in a child process, because it may hang if a file server is down. -ETIMEDOUT: no answer within five
- * seconds; the child is killed, but may hang on.
+ * check_hangs.c: does stat(2) in a child process, because it may hang if a file server is down. -ETIMEDOUT: no answer
+ * within five seconds; the child is killed, but may hang on.
  */
 int check_stat(const char *path, struct stat *ret);
+#define CHECK_HINT_MAX (2 * PATH_MAX)
+/* Writes into HINT what to do about PATH, which does not answer. Returns HINT. */
+const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX]);
 void check_find_slurm_conf(const struct check *c, char *path, size_t size);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 /*

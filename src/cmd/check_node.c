@@ -3,19 +3,14 @@
  * check_node.c - the node's part of `ceems check`: ledger, folders, clock, file systems, cgroups.
  * Sensors are in check_sources.c, emission factors in check_factors.c.
  */
-#define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ceems_config.h"
@@ -30,9 +25,6 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/localfs.h"
-
-/* How long a folder that users write to may take to answer. */
-#define CHECK_FOLDER_MS 5000
 
 /*
  * The ledger is written every second, useless after a reboot, and mapped by daemons. So a disk or a
@@ -194,36 +186,6 @@ static void check_cgroups(struct check *c)
 			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");
 }
 
-int check_stat(const char *path, struct stat *ret)
-{
-	struct {
-		int rc;
-		struct stat st;
-	} answer = { .rc = -EIO };
-	struct pollfd p = { .events = POLLIN };
-	int fd[2], rc;
-	pid_t pid;
-
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		answer.rc = stat(path, &answer.st) < 0 ? -errno : 0;
-		_exit(write(fd[1], &answer, sizeof(answer)) != sizeof(answer));
-	}
-	(void)close(fd[1]);
-	p.fd = fd[0];
-	rc = pid < 0 ? -errno : poll(&p, 1, CHECK_FOLDER_MS) == 1 ? 0 : -ETIMEDOUT;
-	if (rc == 0 && read(fd[0], &answer, sizeof(answer)) == sizeof(answer))
-		*ret = answer.st;
-	(void)close(fd[0]);
-	if (pid > 0 && rc < 0)
-		(void)kill(pid, SIGKILL);
-	if (pid > 0)
-		(void)waitpid(pid, NULL, rc < 0 ? WNOHANG : 0);
-	return rc < 0 ? rc : answer.rc;
-}
-
 /*
  * Files that slurmd's helper programs read or write. A helper waits for a file server that is gone,
  * and slurmd does not, but the values are lost meanwhile.
@@ -249,7 +211,7 @@ static void check_remote(struct check *c)
 /* A folder in which all users write files of their own. */
 static void check_users_dir(struct check *c, const char *key, const char *dir, const char *option, const char *files)
 {
-	char hint[2 * SETTINGS_PATH_MAX + 64];
+	char hint[CHECK_HINT_MAX];
 	struct stat st = { 0 };
 	int rc;
 
@@ -264,7 +226,7 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 	rc = check_stat(dir, &st);
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
 	if (rc == -ETIMEDOUT)
-		check_error(c, key, NULL, "%s does not answer: %s are not written, and slurmd's log says so", dir, files);
+		check_error(c, key, check_hang_hint(dir, hint), "%s does not answer: %s are not written, and slurmd's log says so", dir, files);
 	else if (rc < 0)
 		check_error(c, key, rc == -ENOENT ? hint : NULL, "%s: %s", dir, strerror(-rc));
 	else if (!S_ISDIR(st.st_mode))

@@ -17,6 +17,19 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/textfile_feed.h"
 
+/* Writes into HINT what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is USER. */
+static void textfile_hint(const char *user, const char *dir, int rc, const struct errmsg *err, char hint[CHECK_HINT_MAX])
+{
+	if (rc == -ETIMEDOUT)
+		(void)check_hang_hint(dir, hint);
+	else if (rc == -EIO && strstr(err->text, strerror(ENOENT)))
+		(void)snprintf(hint, CHECK_HINT_MAX, "install -d -o %s %s", user, dir);
+	else if (rc == -EIO)
+		(void)snprintf(hint, CHECK_HINT_MAX, "TextfileDir=<a folder that slurmd can write in>");
+	else
+		(void)snprintf(hint, CHECK_HINT_MAX, "HelperDir=<the folder of ceems-textfile, which only root can change>");
+}
+
 static void textfile_check_tried(struct check *c)
 {
 	const char *dir = c->settings.textfile_dir;
@@ -27,16 +40,11 @@ static void textfile_check_tried(struct check *c)
 		.group = c->settings.textfile_group,
 		.helper_dir = c->settings.helper_dir,
 	};
-	char hint[SETTINGS_PATH_MAX + 64];
+	char hint[CHECK_HINT_MAX];
 	struct errmsg err = { 0 };
 	int rc = textfile_feed_try(&o, &err);
 
-	if (rc == -EIO && strstr(err.text, strerror(ENOENT)))
-		(void)snprintf(hint, sizeof(hint), "install -d -o %s %s", check_slurm_user(c), dir);
-	else if (rc == -EIO)
-		(void)snprintf(hint, sizeof(hint), "TextfileDir=<a folder that slurmd can write in>");
-	else
-		(void)snprintf(hint, sizeof(hint), "HelperDir=<the folder of ceems-textfile, which only root can change>");
+	textfile_hint(check_slurm_user(c), dir, rc, &err, hint);
 	if (rc < 0)
 		check_error(c, "TextfileDir", hint, "%s; there will be no ceems.prom", err.text);
 	else
@@ -60,12 +68,13 @@ static void textfile_check_dir(struct check *c)
 static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_options *o, int fd)
 {
 	struct errmsg err = { 0 };
+	int rc;
 
 	if (initgroups(pw->pw_name, pw->pw_gid) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
-		(void)errmsg_errno(&err, -errno, "cannot become %s", pw->pw_name);
+		rc = errmsg_errno(&err, -errno, "cannot become %s", pw->pw_name);
 	else
-		(void)textfile_feed_try(o, &err);
-	_exit(fileio_write_full(fd, err.text, strlen(err.text)) < 0);
+		rc = textfile_feed_try(o, &err);
+	_exit(fileio_write_full(fd, err.text, strlen(err.text)) < 0 ? EIO : -rc);
 }
 
 /*
@@ -92,7 +101,7 @@ static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed
 	(void)waitpid(pid, &status, 0);
 	if (WIFSIGNALED(status))
 		return errmsg_set(err, -EIO, "%s: the process that tried it was killed by signal %d", o->dir, WTERMSIG(status));
-	return n ? -EIO : 0;
+	return -WEXITSTATUS(status);
 }
 
 /* Tries to write to the recorder's TextfileDir as SlurmUser, as whom the recorder runs. */
@@ -106,7 +115,7 @@ static void textfile_check_recorder(struct check *c)
 		.mode = 0644,
 		.helper_dir = c->settings.helper_dir,
 	};
-	char hint[SETTINGS_PATH_MAX + 128];
+	char hint[CHECK_HINT_MAX];
 	struct errmsg err = { 0 };
 	struct stat st;
 	int rc;
@@ -117,10 +126,10 @@ static void textfile_check_recorder(struct check *c)
 		return;
 	}
 	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
-	/* slurmd writes there as root, so root's folder can be given to SlurmUser */
-	if (rc < 0 && strstr(err.text, strerror(ENOENT)))
-		(void)snprintf(hint, sizeof(hint), "install -d -o %s %s", user, o.dir);
-	else if (rc < 0 && check_stat(o.dir, &st) == 0 && st.st_uid == 0)
+	/* for missing rights: slurmd writes there as root, so root's folder can be given to SlurmUser */
+	if (rc != -EIO || !strstr(err.text, strerror(EACCES)))
+		textfile_hint(user, o.dir, rc, &err, hint);
+	else if (check_stat(o.dir, &st) == 0 && st.st_uid == 0)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, o.dir);
 	else
 		(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <mntent.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,54 +49,55 @@ static const struct network_fs *find_type(const char *type)
 	return NULL;
 }
 
-/*
- * Finds the file system of DIR by its text in /proc/mounts, since any other call on a file system
- * whose server is gone would hang. NULL: not a network file system, or the table cannot be read.
- */
-static const struct network_fs *find_by_mount(const char *dir)
+bool localfs_find_mount(const char *dir, struct localfs_mount *ret)
 {
-	const struct network_fs *found = NULL;
 	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct localfs_mount best = { .kind = NULL };
 	char buf[8192];
 	struct mntent m;
-	size_t best = 0;
 
 	while (f && getmntent_r(f, &m, buf, sizeof(buf))) {
-		size_t n = strlen(m.mnt_dir);
+		const struct network_fs *type = find_type(m.mnt_type);
 
 		/* of mounts on the same folder, the last one is on top */
-		if (is_below(dir, m.mnt_dir) && n >= best) {
-			best = n;
-			found = find_type(m.mnt_type);
-		}
+		if (!is_below(dir, m.mnt_dir) || strlen(m.mnt_dir) < strlen(best.dir))
+			continue;
+		best.kind = type ? type->name : NULL;
+		(void)snprintf(best.dir, sizeof(best.dir), "%s", m.mnt_dir);
+		(void)snprintf(best.source, sizeof(best.source), "%s", m.mnt_fsname);
 	}
 	if (f)
 		(void)endmntent(f);
-	return found;
+	if (best.kind)
+		*ret = best;
+	return best.kind != NULL;
 }
 
-static const struct network_fs *find_by_magic(uint32_t magic)
+static const char *find_by_magic(uint32_t magic)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(localfs_network); i++)
 		if (magic == localfs_network[i].magic)
-			return &localfs_network[i];
+			return localfs_network[i].name;
 	return NULL;
 }
 
 int localfs_check(const char *dir, const char *key, struct errmsg *err)
 {
-	const struct network_fs *found = find_by_mount(dir);
+	struct localfs_mount mount;
 	struct statfs fs;
+	const char *kind;
 
-	if (!found) {
+	if (localfs_find_mount(dir, &mount)) {
+		kind = mount.kind;
+	} else {
 		if (statfs(dir, &fs) < 0)
 			return errmsg_errno(err, -errno, "%s", dir);
-		found = find_by_magic((uint32_t)fs.f_type);
+		kind = find_by_magic((uint32_t)fs.f_type);
 	}
-	if (!found)
+	if (!kind)
 		return 0;
 	return errmsg_set(err, -EREMOTE, "%s is on %s, not a disk of this host; set %s= in ceems.conf "
-			  "to a folder that is", dir, found->name, key);
+			  "to a folder that is", dir, kind, key);
 }

@@ -7,7 +7,23 @@
 #ifndef CEEMS_LOCALFS_H
 #define CEEMS_LOCALFS_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "src/libutil/errmsg.h"
+
+/* A mounted network file system. */
+struct localfs_mount {
+	char dir[PATH_MAX];
+	char source[256]; /* as "10.0.0.1:/export" */
+	const char *kind; /* "NFS" */
+};
+
+/*
+ * Finds the network file system that DIR is on, by the text of /proc/mounts, since any other call on one whose server is
+ * gone would hang. False: DIR is on none, or leads there by a symbolic link, or the table cannot be read.
+ */
+bool localfs_find_mount(const char *dir, struct localfs_mount *ret);
 
 /*
  * Returns 0 if DIR is on a local file system, -EREMOTE if it is on a network file system.

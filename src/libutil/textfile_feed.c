@@ -175,7 +175,7 @@ int textfile_feed_try(const struct textfile_feed_options *o, struct errmsg *err)
 	(void)helper_ask(f->helper, clock_mono_ns(), "try", NULL, 0, "%s", "");
 	rc = feed_await(f, err);
 	if (rc < 0 && helper_counts(f->helper).kills)
-		rc = errmsg_set(err, -EIO, "%s: does not answer within 10 s", f->path);
+		rc = errmsg_set(err, -ETIMEDOUT, "%s: does not answer within 10 s", f->path);
 	textfile_feed_close(f);
 	return rc;
 }

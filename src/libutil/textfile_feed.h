@@ -31,8 +31,8 @@ int textfile_feed_open(const struct textfile_feed_options *o, struct textfile_fe
 
 /*
  * For `ceems check`: tests whether the file can be written, by creating and removing a file beside
- * it. Waits up to 10 s, even if the folder hangs. -EIO: ERR says why it cannot be written. -ENOENT:
- * the helper is not installed.
+ * it. Waits up to 10 s, even if the folder hangs: -ETIMEDOUT. -EIO: ERR says why it cannot be written.
+ * -ENOENT: the helper is not installed.
  */
 int textfile_feed_try(const struct textfile_feed_options *o, struct errmsg *err);
 

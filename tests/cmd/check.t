@@ -306,6 +306,8 @@ if [ "$(id -u)" = 0 ] && [ -x "$helpers/ceems-textfile" ]; then
 	mkdir "$dir/hangs" && printf '#!/bin/sh\nexec sleep 60\n' >"$dir/hangs/ceems-textfile" && chmod 755 "$dir/hangs/ceems-textfile"
 	textfile "$dir/prom" "$dir/hangs"
 	has "$out" "error  TextfileDir    $dir/prom/ceems.prom: does not answer within 10 s" "a file server that does not answer ends in an error"
+	has "$out" "-> see why $dir/prom does not answer, or use a path on another file system" "  what to do"
+	is "$(echo "$out" | grep -cE 'setfacl|chown|install -d')" 0 "  which is not to change rights"
 	echo "SlurmdUser=nobody" >"$dir/slurm.conf"
 	textfile "$dir/prom"
 	has "$out" "note   TextfileDir    $dir/prom is not tried: run ceems check as nobody" "another user's rights are not slurmd's"

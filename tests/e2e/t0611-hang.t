@@ -76,6 +76,8 @@ for key in TextfileDir ExternalSource; do
 done
 has "$(echo "$out" | grep '^error')" "is on FUSE, not a disk of this host; set StoreDir=" "and refuses StoreDir"
 has "$out" "$DIR/hang/traces does not answer" "and of TraceDir"
+has "$out" "-> see why the file server of $DIR/hang (FUSE, hang) does not answer" "and says which server it is"
+is "$(echo "$out" | grep -cE 'setfacl|chown|install -d')" 0 "and not to change rights"
 
 took 10 "slurmd stops again" "$cluster" kill "$DIR" slurmd n1
 took 5 "and starts" "$cluster" start-daemon "$DIR" slurmd n1

@@ -114,6 +114,7 @@ static void test_hung(void)
 	struct inbox_writer *w = NULL;
 	struct inbox_reader *r = NULL;
 	struct store *s = NULL;
+	struct localfs_mount mount = { .kind = NULL };
 	struct errmsg err = { 0 };
 	int fd;
 
@@ -121,11 +122,16 @@ static void test_hung(void)
 		ok(false, "%s: %s", at, strerror(errno));
 	fd = mount_hung(at);
 	if (fd < 0) {
-		skip(4, "FUSE cannot be mounted here");
+		skip(9, "FUSE cannot be mounted here");
 		return;
 	}
 	(void)alarm(60); /* the kernel ends the wait of a killed process */
 	is_int(localfs_check(at, "StoreDir", &err), -EREMOTE, "a FUSE server that hangs");
+	ok(localfs_find_mount(path, &mount), "its mount is found");
+	is_str(mount.dir, at, "  where it is");
+	is_str(mount.source, "hung", "  from where");
+	is_str(mount.kind, "FUSE", "  and its kind");
+	ok(!localfs_find_mount(dir, &mount), "a folder beside it is on no network file system");
 	is_int(inbox_writer_open(path, &site, &w, &err), -EREMOTE, "does not hold slurmctld");
 	is_int(inbox_reader_open(path, &begin, &r, &err), -EREMOTE, "nor the recorder's reader");
 	is_int(store_open(&o, &s, &err), -EREMOTE, "nor its store");
