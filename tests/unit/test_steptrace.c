@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 
 #include "fake_sampler.h"
 #include "own_time.h"
@@ -21,6 +22,19 @@
 static char dir[] = SCRATCH_TEMPLATE;
 static struct fake_sampler node;
 static _Atomic bool is_over, is_away;
+static _Atomic uint64_t ahead_ns;
+static _Thread_local bool is_ahead;
+
+/* Our own: a test moves CLOCK_MONOTONIC on for its threads, so that a limit of seconds is over at once. */
+int clock_gettime(clockid_t id, struct timespec *ret)
+{
+	long rc = syscall(SYS_clock_gettime, id, ret);
+	uint64_t ns = (uint64_t)ret->tv_nsec + (is_ahead && id == CLOCK_MONOTONIC ? atomic_load(&ahead_ns) : 0);
+
+	ret->tv_sec += (time_t)(ns / NSEC_PER_SEC);
+	ret->tv_nsec = (long)(ns % NSEC_PER_SEC);
+	return (int)rc;
+}
 
 static void *play_sampler(void *arg)
 {
@@ -305,6 +319,51 @@ static void test_programs(void)
 	ledger_leave(node.l, slot);
 }
 
+static bool has_begun_to_work(void)
+{
+	return access(scratch_path(dir, "works"), F_OK) == 0;
+}
+
+/* Moves the clock to before the limit of a program that works, and, after some looks at the program, over the limit. */
+static void *pass_limit(void *arg)
+{
+	/* the first look comes after STEPFILE_END_NS */
+	const struct timespec looks = clock_ns_to_timespec(STEPFILE_END_NS + 300 * NSEC_PER_MSEC);
+
+	(void)arg;
+	(void)wait_until(has_begun_to_work);
+	atomic_store(&ahead_ns, STEPFILE_WORK_NS - 2 * NSEC_PER_SEC);
+	(void)nanosleep(&looks, NULL);
+	atomic_store(&ahead_ns, STEPFILE_WORK_NS + STEPFILE_END_NS);
+	return NULL;
+}
+
+static void test_limit(void)
+{
+	unsigned int slot = claim();
+	struct steptrace *st;
+	pthread_t thread;
+	uint64_t begin_ns, ms;
+
+	diag("a program that works without end");
+	scratch_clear(dir);
+	use_program(dir, "ceems-trace", "#!/bin/sh\ncat >/dev/null\n: >\"$3/works\"\nwhile :; do :; done\n");
+	st = begin(slot, dir);
+	begin_ns = clock_mono_ns();
+	if (pthread_create(&thread, NULL, pass_limit, NULL))
+		exit(99);
+	is_ahead = true;
+	(void)finish(st);
+	ms = (clock_mono_ns() - begin_ns) / NSEC_PER_MSEC;
+	is_ahead = false;
+	(void)pthread_join(thread, NULL);
+	ok(ms >= (STEPFILE_END_NS + STEPFILE_WORK_NS) / NSEC_PER_MSEC, "  is left alone for a while: %u ms", (unsigned int)ms);
+	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
+	       "  and killed then, which the log says");
+	ok(wait_until(no_child_is_left), "  and nothing is left");
+	ledger_leave(node.l, slot);
+}
+
 /* A call of ceems-trace fails, by libfiu: POINT with errno ERROR. */
 static void test_fault(const char *point, int error)
 {
@@ -402,6 +461,7 @@ int main(void)
 	test_no_sampler();
 	test_troubles();
 	test_programs();
+	test_limit();
 	test_faults();
 	test_forbidden();
 	atomic_store(&is_over, true);
