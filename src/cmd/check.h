@@ -42,6 +42,8 @@ struct check {
 	unsigned int errors;
 	struct check_finding *findings;
 	size_t nfindings;
+	const char **hung; /* paths that do not answer; check_hangs.c */
+	size_t nhung;
 	bool is_cut; /* some findings are lost, because there was no memory */
 };
 
@@ -101,6 +103,20 @@ void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, fol
  * within five seconds; the child is killed, but may hang on.
  */
 int check_stat(const char *path, struct stat *ret);
+/*
+ * Looks at all paths of ceems.conf at the same time, for at most five seconds, and reports each that does not answer. False:
+ * nothing else can be checked.
+ */
+bool check_hangs_find(struct check *c);
+/*
+ * Returns true if PATH, the value of a setting, does not answer. That is reported already, and whoever looked at PATH would
+ * hang.
+ */
+bool check_is_hung(const struct check *c, const char *path);
+/* Notes that PATH, which C must own, does not answer. */
+void check_add_hung(struct check *c, const char *path);
+/* localfs_check() that never hangs. -ETIMEDOUT: PATH does not answer, and which file system it is on is not known. */
+int check_localfs(const struct check *c, const char *path, const char *key, struct errmsg *err);
 #define CHECK_HINT_MAX (2 * PATH_MAX)
 /* Writes into HINT what to do about PATH, which does not answer. Returns HINT. */
 const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX]);

@@ -106,6 +106,8 @@ void check_bpf(struct check *c)
 		check_note(c, "bpf", "BpfDir is empty: I/O and network are n/a");
 		return;
 	}
+	if (check_is_hung(c, c->settings.bpf_dir))
+		return;
 	rc = probes_open(c->settings.bpf_dir, &p, &err);
 	if (rc == -ENOENT) {
 		check_absent(c);

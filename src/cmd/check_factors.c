@@ -145,12 +145,14 @@ void check_factors(struct check *c)
 	struct errmsg err = { 0 };
 	char g[32];
 
+	if (check_is_hung(c, s->emission_factor_file))
+		return;
 	if (factor_chain_setup(s, &chain, &err) < 0) {
 		check_error(c, "emissions", fix_country(s, hint, sizeof(hint)), "%s", err.text);
 		return;
 	}
 	check_fixed(c, &chain.fixed);
-	if (s->emission_series_file[0])
+	if (s->emission_series_file[0] && !check_is_hung(c, s->emission_series_file))
 		check_series(c, &chain);
 	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET)
 		check_ok(c, "market", "%s g CO2e/kWh by contract (%s), beside the grid's",

@@ -23,7 +23,7 @@ void check_mail(struct check *c)
 	bool is_chosen = strcmp(c->settings.mail_prog, MAIL_DEFAULT_PROG) != 0;
 	struct errmsg err = { 0 };
 
-	if (!is_chosen && !has_ceems_mail(c))
+	if ((!is_chosen && !has_ceems_mail(c)) || check_is_hung(c, prog))
 		return;
 	if (mail_prog_is_ours(c->settings.mail_prog))
 		check_warn(c, "MailProg", PROGRAM_HINT, "ceems-mail would start itself: mails go through %s", prog);

@@ -24,7 +24,6 @@
 #include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
-#include "src/libutil/localfs.h"
 
 /*
  * The ledger is written every second, useless after a reboot, and mapped by daemons. So a disk or a
@@ -38,10 +37,12 @@ static void check_ledger_dir(struct check *c)
 	struct statfs fs;
 	struct stat st;
 
-	if (localfs_check(dir, "LedgerDir", &err) == -EREMOTE) {
+	if (check_localfs(c, dir, "LedgerDir", &err) == -EREMOTE) {
 		check_error(c, "LedgerDir", "LedgerDir=/run/ceems", "%s", err.text);
 		return;
 	}
+	if (check_is_hung(c, dir))
+		return;
 	check_folder(c, "LedgerDir", dir, /* may_come= */ true);
 	(void)snprintf(hint, sizeof(hint), "chown root: %s && chmod 0755 %s", dir, dir);
 	if (stat(dir, &st) == 0 && ((st.st_uid && st.st_uid != geteuid()) ||
@@ -79,7 +80,7 @@ static void check_ledger(struct check *c)
 	uint64_t age_ms;
 	int rc;
 
-	if (!page)
+	if (!page || check_is_hung(c, c->settings.ledger_dir))
 		return;
 	rc = ledger_open(c->settings.ledger_dir, c->node, /* writable= */ false, &l, &err);
 	if (rc == -ENOENT) {
@@ -202,7 +203,7 @@ static void check_remote(struct check *c)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++)
-		if (*t[i].path && localfs_check(t[i].path, t[i].key, &err) == -EREMOTE)
+		if (*t[i].path && check_localfs(c, t[i].path, t[i].key, &err) == -EREMOTE)
 			check_warn(c, t[i].key, "name a folder on a local disk",
 				   "%s is on a network file system: while its server hangs, %s", t[i].path,
 				   t[i].lost);
@@ -223,6 +224,8 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 		check_ok(c, key, "%s go to the job's own folder", files);
 		return;
 	}
+	if (check_is_hung(c, dir))
+		return;
 	rc = check_stat(dir, &st);
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
 	if (rc == -ETIMEDOUT)

@@ -15,7 +15,6 @@
 #include "ceems_config.h"
 #include "src/cmd/check.h"
 #include "src/libutil/fileio.h"
-#include "src/libutil/localfs.h"
 #include "src/libutil/trust.h"
 
 #define KEY "ProfilePushUrl"
@@ -84,12 +83,14 @@ void check_push(struct check *c)
 		check_error(c, KEY, "a folder on a local disk as ProfilePushDir", "ProfilePushDir is empty: nothing is sent");
 		return;
 	}
-	if (localfs_check(dir, "ProfilePushDir", &err) == -EREMOTE)
+	if (check_localfs(c, dir, "ProfilePushDir", &err) == -EREMOTE)
 		check_error(c, "ProfilePushDir", NULL, "%s", err.text);
 	if (geteuid() != 0) {
 		check_note(c, KEY, "only root can look at the queue");
 		return;
 	}
-	push_check_headers(c, c->settings.profile_push_headers);
-	push_check_queue(c, dir);
+	if (!check_is_hung(c, c->settings.profile_push_headers))
+		push_check_headers(c, c->settings.profile_push_headers);
+	if (!check_is_hung(c, dir))
+		push_check_queue(c, dir);
 }

@@ -63,12 +63,22 @@ static bool is_open_to_others(const char *path)
 	return stat(path, &st) == 0 && st.st_mode & (S_IRWXG | S_IRWXO);
 }
 
+/* Returns true if a file of SINK does not answer. */
+static bool sinks_is_hung(const struct check *c, const struct sink_ops *sink)
+{
+	return (sink->output.key && check_is_hung(c, sinks_setting(c, &sink->output))) ||
+	       (sink->secret.key && check_is_hung(c, sinks_setting(c, &sink->secret))) ||
+	       (!strcmp(sink->name, "otlp") && check_is_hung(c, c->settings.otlp_ca_file));
+}
+
 static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 {
 	struct sink_report report = { .c = c, .sink = sink->name };
 	char hint[64];
 	bool has_secret = sink->secret.key && *sinks_setting(c, &sink->secret);
 
+	if (sinks_is_hung(c, sink))
+		return;
 	if (sink->output.key)
 		sinks_check_output(c, sink);
 	if (sink->secret.key && !has_secret && !sink->may_lack_secret) {

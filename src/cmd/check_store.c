@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "src/cmd/store_cmd.h"
-#include "src/libutil/localfs.h"
 
 #define LAG_SECONDS 86400
 #define SINK_LAG_SECONDS 300
@@ -68,11 +67,12 @@ static bool store_check_folder(struct check *c, const char *key, const char *dir
 	struct errmsg err = { 0 };
 	struct stat st;
 
-	/* first, since each look into a file system whose server is gone would hang */
-	if (localfs_check(dir, key, &err) == -EREMOTE) {
+	if (check_localfs(c, dir, key, &err) == -EREMOTE) {
 		check_error(c, key, "name a folder on a local disk", "%s", err.text);
 		return false;
 	}
+	if (check_is_hung(c, dir))
+		return false;
 	if (!check_slurm_user_writes(c, key, dir, /* makes= */ true) && access(dir, F_OK) < 0)
 		return false;
 	check_folder(c, key, dir, /* may_come= */ true);

@@ -44,6 +44,8 @@ static void textfile_check_tried(struct check *c)
 	struct errmsg err = { 0 };
 	int rc = textfile_feed_try(&o, &err);
 
+	if (rc == -ETIMEDOUT)
+		check_add_hung(c, dir);
 	textfile_hint(check_slurm_user(c), dir, rc, &err, hint);
 	if (rc < 0)
 		check_error(c, "TextfileDir", hint, "%s; there will be no ceems.prom", err.text);
@@ -149,9 +151,9 @@ void check_textfile(struct check *c)
 	if (*group && !getgrnam(group))
 		check_error(c, "TextfileDir", "TextfileGroup=prometheus", "TextfileGroup: no group '%s' is known",
 			    group);
-	else
+	else if (!check_is_hung(c, c->settings.textfile_dir))
 		textfile_check_dir(c);
-	if (check_is_controller(c))
+	if (check_is_controller(c) && !check_is_hung(c, c->host_textfile_dir))
 		textfile_check_recorder(c);
 	if (*group && !(c->settings.textfile_mode & 0040))
 		check_warn(c, "TextfileDir", "TextfileMode=0640",

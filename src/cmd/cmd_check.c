@@ -199,7 +199,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 	if (optind < argc)
 		return cmd_usage(self, CMD_USAGE);
 	(void)snprintf(c->conf_path, sizeof(c->conf_path), "%s", cmd_conf_path(conf, buf));
-	if (check_conf(c, conf != NULL)) {
+	if (check_conf(c, conf != NULL) && check_hangs_find(c)) {
 		check_advice(c);
 		check_node(c);
 		check_slurm(c);
@@ -212,6 +212,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 	slurmconf_destroy(c->slurm);
 	rc = check_findings_end(c);
 	check_findings_free(c);
+	free(c->hung);
 	return rc;
 }
 

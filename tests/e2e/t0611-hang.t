@@ -66,10 +66,14 @@ ok $? "no helper of a step is left"
 has "$(grep -h 'ceems' "$LOG_DIR/slurmd.n1.log")" "ceems-trace was killed, or its folder did not answer" \
 	"a line says that the trace is lost"
 
+began=$EPOCHREALTIME
 inside timeout -k 5 150 "$ceems" check --node n1 >"$e2e_work/check.out" 2>&1
 rc=$?
+ms=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
 [ $rc -ne 124 ] && [ $rc -ne 137 ] # by SIGTERM, by SIGKILL
 ok $? "ceems check does not hang"
+[ $ms -le 30000 ] # 5 s and its work; one path after another took 63 s
+ok $? "  and waits once for all paths: $ms ms"
 out=$(cat "$e2e_work/check.out")
 for key in TextfileDir ExternalSource; do
 	has "$(echo "$out" | grep '^warn' | grep " $key ")" "on a network file system" "ceems check warns of $key"

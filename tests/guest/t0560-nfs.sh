@@ -69,6 +69,13 @@ restart_with() {
 	"$cluster" start-daemon "$DIR" slurmd n1
 	"$cluster" start-daemon "$DIR" recorder >/dev/null 2>&1
 }
+# run_check: its output is in $check_out, and the seconds that it took in $check_s
+run_check() {
+	local check_began=$SECONDS
+
+	check_out=$(inside timeout -s KILL 120 "$ceems" check 2>&1)
+	check_s=$((SECONDS - check_began))
+}
 # a_job WHAT [COMMAND]: runs a job, whose id goes into $jobs
 a_job() {
 	local id
@@ -144,6 +151,9 @@ has_rows() {
 }
 wait_for 120 has_rows
 ok $? "a step with a trace on NFS runs"
+run_check
+up_s=$check_s
+is "$(grep -c "does not answer" <<<"$check_out")" 0 "  ceems check finds that the server answers"
 nfs_serves 0
 began=$SECONDS
 : >/tmp/go
@@ -155,6 +165,14 @@ ok $? "  the node is idle"
 has "$(grep -h "trace: ceems-trace was killed" "$LOG_DIR"/slurmd.n1.log)" "left waiting for the file system of $nfs/users/ceems-trace-$id.0-n1" \
 	"  the log names the file of a program that cannot end"
 is "$(waiting_in_steps)" "" "  and it is in no step's cgroup"
+run_check
+# four paths are on the server; it waits for all of them once
+[ $((check_s - up_s)) -le 10 ]
+ok $? "  ceems check takes $check_s s, and $up_s s with the server"
+for key in TextfileDir TraceDir ProfileDir RecordFile; do
+	has "$(grep "^error *$key " <<<"$check_out")" " does not answer" "  and names $key"
+done
+has "$check_out" "-> see why the file server of $nfs (NFS, 127.0.0.1:/) does not answer" "  and the server"
 passes "  slurmctld answers" inside scontrol ping
 passes "  slurmd ends" "$cluster" kill "$DIR" slurmd n1
 passes "  and starts" "$cluster" start-daemon "$DIR" slurmd n1
