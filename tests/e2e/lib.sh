@@ -206,6 +206,17 @@ as() {
 	"$cluster" exec "$DIR" -u "$@"
 }
 
+# faketime_begin: gives the cluster a /dev/shm of its own, for libfaketime leaves files there if its process is killed, named
+# by the pid in the cluster. faketime_end tests that none is in the machine's.
+faketime_begin() {
+	: >"$e2e_work/faketime"
+	inside mount -t tmpfs -o mode=1777 shm /dev/shm || bail "a /dev/shm for libfaketime"
+}
+
+faketime_end() {
+	is "$(find /dev/shm -name '*faketime*' -newer "$e2e_work/faketime")" "" "libfaketime has left no file in /dev/shm"
+}
+
 # bpf_is_loaded: waits until ceems-bpf has loaded the programs; false if it cannot load them on this machine.
 bpf_is_loaded() {
 	wait_for 120 bpf_is_decided && inside "$DIR/helpers/ceems-bpf" status >/dev/null 2>&1

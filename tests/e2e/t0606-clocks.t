@@ -9,6 +9,7 @@ needs_plugins acct_gather spank jobcomp
 faketime=$(ls /usr/lib/*/faketime/libfaketimeMT.so.1 2>/dev/null) || skip_all "faketime is not installed"
 
 cluster_up --nodes 2 --cpus 4 --fake-rapl --still-cpus --ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001)
+faketime_begin
 home=$DIR/home/user1
 work_write
 
@@ -79,4 +80,5 @@ for skew in 3 -3 100 -120; do
 	is "$(grep -c "^ceems: step $job.batch on n1" "$home/out")" 1 "the report is there"
 done
 is "$(complaints)" "" "no node had anything to complain of"
+faketime_end
 done_testing

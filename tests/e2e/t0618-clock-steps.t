@@ -10,6 +10,7 @@ needs_plugins acct_gather spank jobcomp
 faketime=$(ls /usr/lib/*/faketime/libfaketimeMT.so.1 2>/dev/null) || skip_all "faketime is not installed"
 
 cluster_up --cpus 4 --fake-rapl --still-cpus --recorder-dbd-port "$dbd_proxy_port" --ceems-conf <(printf '%s\n' Sinks=file IdleWatts=0.001 FinalEnergyWait=60s)
+faketime_begin
 home=$DIR/home/user1
 work_write
 clock=$e2e_work/clock
@@ -98,4 +99,5 @@ begin after
 ends "$job" after '. > 0 and . < 900'
 is "$(jq -r .key "$RECORD_FILE" | sort | uniq -d | wc -l)" 0 "no record came twice"
 is "$(complaints)" "" "the node had nothing to complain of"
+faketime_end
 done_testing
