@@ -77,11 +77,12 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 bool check_secret_file(struct check *c, const char *what, const char *path);
 
 /*
- * check_access.c: returns SlurmUser's name. The second function checks that SlurmUser can read
- * PATH, and reports it if not.
+ * check_access.c: returns SlurmUser's or SlurmdUser's name. The third function checks that SlurmUser can read
+ * PATH, and reports it if not. The owner of a file with secrets is to be SlurmUser; others are to be readable by all.
  */
 const char *check_slurm_user(const struct check *c);
-bool check_slurm_user_reads(struct check *c, const char *what, const char *path);
+const char *check_slurmd_user(const struct check *c);
+bool check_slurm_user_reads(struct check *c, const char *what, const char *path, bool is_secret);
 
 /*
  * Checks that SlurmUser can make files in DIR, or, with MAKES, can make DIR itself. Returns true if

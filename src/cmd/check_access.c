@@ -79,12 +79,18 @@ const char *check_slurm_user(const struct check *c)
 	return user ? user : "root"; /* Slurm's default */
 }
 
-bool check_slurm_user_reads(struct check *c, const char *what, const char *path)
+const char *check_slurmd_user(const struct check *c)
+{
+	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmdUser") : NULL;
+
+	return user ? user : "root"; /* Slurm's default */
+}
+
+bool check_slurm_user_reads(struct check *c, const char *what, const char *path, bool is_secret)
 {
 	const char *user = check_slurm_user(c);
 	char hint[2 * PATH_MAX];
 	char closed[PATH_MAX];
-	struct stat st;
 	struct who w;
 
 	if (!slurm_user(c, &w))
@@ -92,10 +98,10 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path)
 	(void)snprintf(closed, sizeof(closed), "%s", path);
 	if (!find_closed(&w, closed, 4))
 		return true;
-	/* a closed folder is opened to all users, a readable file to all readers; a secret file gets a new owner instead */
+	/* a closed folder is opened to all users, a file to all readers; a secret file gets a new owner instead */
 	if (strcmp(closed, path))
 		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
-	else if (stat(path, &st) == 0 && !(st.st_mode & (S_IRWXG | S_IRWXO)))
+	else if (is_secret)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, path);
 	else
 		(void)snprintf(hint, sizeof(hint), "chmod a+r %s", path);

@@ -4,6 +4,7 @@
  * missing or wrong, and the plugins in PluginDir.
  */
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +15,7 @@
 #include "src/libcore/metric.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/slurm_releases.h"
+#include "src/libutil/trust.h"
 
 #define ENERGY_PLUGIN "acct_gather_energy/ceems"
 #define OF_EVERY_SLURM "auth_munge.so"
@@ -523,6 +525,20 @@ bool check_is_controller(const struct check *c)
 	return !is_said;
 }
 
+/* Checks that slurmd takes ceems.conf. Reading the file has tried that for the user who runs the check only. */
+static void check_slurmd_trusts(struct check *c)
+{
+	const char *user = check_slurmd_user(c);
+	const struct passwd *pw = getpwnam(user);
+	char hint[PATH_MAX + 16];
+	struct errmsg err = { 0 };
+	struct stat st;
+
+	(void)snprintf(hint, sizeof(hint), "chown root %s", c->conf_path);
+	if (pw && stat(c->conf_path, &st) == 0 && trust_is_ours_for(pw->pw_uid, c->conf_path, &st, &err) < 0)
+		check_error(c, "ceems.conf", hint, "%s; slurmd, which runs as %s, refuses it", err.text, user);
+}
+
 void check_slurm(struct check *c)
 {
 	struct errmsg err = { 0 };
@@ -544,5 +560,6 @@ void check_slurm(struct check *c)
 	if (slurmconf_list_has(slurmconf_get(c->slurm, "JobCompType"), "jobcomp/ceems"))
 		check_plugin(c, "jobcomp", "jobcomp_ceems.so", version);
 	check_starts(c, version);
-	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path);
+	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path, /* is_secret= */ false);
+	check_slurmd_trusts(c);
 }

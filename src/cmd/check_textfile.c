@@ -56,14 +56,14 @@ static void textfile_check_tried(struct check *c)
 /* Tries to write to TextfileDir, if we run as the user as whom slurmd runs. */
 static void textfile_check_dir(struct check *c)
 {
-	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmdUser") : NULL;
-	const struct passwd *pw = getpwnam(user ? user : "root");
+	const char *user = check_slurmd_user(c);
+	const struct passwd *pw = getpwnam(user);
 
 	if (pw && pw->pw_uid == geteuid())
 		textfile_check_tried(c);
 	else
 		check_note(c, "TextfileDir", "%s is not tried: run ceems check as %s, as slurmd", c->settings.textfile_dir,
-			   user ? user : "root");
+			   user);
 }
 
 /* Runs in a child process of root: tries to write as user PW, and sends the error through FD. */

@@ -83,7 +83,7 @@ bool check_secret_file(struct check *c, const char *what, const char *path)
 			   path, (unsigned int)(st.st_mode & 07777));
 	else
 		check_ok(c, what, "%s", path);
-	(void)check_slurm_user_reads(c, what, path);
+	(void)check_slurm_user_reads(c, what, path, /* is_secret= */ !(st.st_mode & (S_IRWXG | S_IRWXO)));
 	return true;
 }
 
@@ -116,6 +116,19 @@ static void check_host_textfile(struct check *c)
 		(void)snprintf(c->host_textfile_dir, sizeof(c->host_textfile_dir), "%s", here->textfile_dir);
 }
 
+/* Reports that ceems.conf cannot be used, for ERR. RC -EPERM: its owner or mode is wrong (trust.h). */
+static void check_conf_refused(struct check *c, int rc, const struct errmsg *err)
+{
+	const char *mend = strstr(err->text, "chmod go-w") ? "chmod go-w" : "chown root";
+	char hint[PATH_MAX + 16];
+
+	(void)snprintf(hint, sizeof(hint), "%s %s", mend, c->conf_path);
+	if (rc == -EPERM)
+		check_error(c, "ceems.conf", hint, "%s; it is refused here, and by slurmd", err->text);
+	else
+		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err->text);
+}
+
 /* Reads ceems.conf and reports its errors. False: it cannot be used, so nothing else can be checked. */
 static bool check_conf(struct check *c, bool named)
 {
@@ -127,7 +140,7 @@ static bool check_conf(struct check *c, bool named)
 		check_warn(c, "ceems.conf", "write ceems.conf, or copy it there: all machines use the same file",
 			   "%s does not exist: every key has its default", c->conf_path);
 	} else if (rc < 0) {
-		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err.text);
+		check_conf_refused(c, rc, &err);
 		return false;
 	} else if (lines.wrong) {
 		check_warn(c, "ceems.conf", NULL,

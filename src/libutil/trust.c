@@ -12,22 +12,22 @@
 #include <unistd.h>
 
 /*
- * True for root, for our own user, and for the owner of this plugin: their code runs in this
+ * True for root, for USER, as whom the process runs, and for the owner of this plugin: their code runs in the
  * process anyway.
  */
-static bool is_trusted_owner(uid_t uid)
+static bool is_trusted_owner(uid_t uid, uid_t user)
 {
 	static const char here;
 	struct stat st;
 	Dl_info info;
 
-	return uid == 0 || uid == geteuid() ||
+	return uid == 0 || uid == user ||
 	       (dladdr(&here, &info) && stat(info.dli_fname, &st) == 0 && st.st_uid == uid);
 }
 
-static int check_owner(const char *path, const struct stat *st, struct errmsg *err)
+static int check_owner(uid_t user, const char *path, const struct stat *st, struct errmsg *err)
 {
-	if (is_trusted_owner(st->st_uid))
+	if (is_trusted_owner(st->st_uid, user))
 		return 0;
 	return errmsg_set(err, -EPERM, "%s: belongs to user %u, not to root; chown root", path,
 			  (unsigned int)st->st_uid);
@@ -63,7 +63,7 @@ static int check_one(const char *path, struct errmsg *err)
 
 	if (stat(path, &st) < 0)
 		return errmsg_errno(err, -errno, "%s", path);
-	rc = check_owner(path, &st, err);
+	rc = check_owner(geteuid(), path, &st, err);
 	return rc < 0 ? rc : trust_is_owners(path, &st, err);
 }
 
@@ -77,7 +77,7 @@ int trust_check(const char *path, struct errmsg *err)
 	return rc < 0 ? rc : check_one(path, err);
 }
 
-int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err)
+int trust_is_ours_for(uid_t user, const char *path, const struct stat *st, struct errmsg *err)
 {
 	char folder[PATH_MAX];
 	struct stat in;
@@ -85,12 +85,17 @@ int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err)
 	if (folder_of(path, folder, NULL) < 0)
 		memcpy(folder, ".", sizeof("."));
 	if (stat(folder, &in) < 0 || in.st_uid != st->st_uid) {
-		int rc = check_owner(path, st, err);
+		int rc = check_owner(user, path, st, err);
 
 		if (rc < 0)
 			return rc;
 	}
 	return trust_is_owners(path, st, err);
+}
+
+int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err)
+{
+	return trust_is_ours_for(geteuid(), path, st, err);
 }
 
 int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err)

@@ -24,6 +24,8 @@ int trust_check(const char *path, struct errmsg *err);
  * owner may be able to write it. -EPERM: the reason and what to type.
  */
 int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err);
+/* For `ceems check`: what trust_is_ours() returns in a process of USER. */
+int trust_is_ours_for(uid_t user, const char *path, const struct stat *st, struct errmsg *err);
 
 /*
  * Returns 0 if nobody but its owner can write the file of ST, whoever the owner is: root may be told

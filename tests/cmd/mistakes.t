@@ -113,12 +113,32 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	finds "9. a secret that slurmctld cannot read" "cannot read $dir/kafka.conf" "chown nobody $dir/kafka.conf"
 	chmod 600 "$dir/ceems.conf"
 	finds "10. ceems.conf that slurmctld cannot read" \
-		"$dir/ceems.conf: SlurmUser (nobody), as whom slurmctld runs, cannot read" "chown nobody $dir/ceems.conf"
+		"$dir/ceems.conf: SlurmUser (nobody), as whom slurmctld runs, cannot read" "chmod a+r $dir/ceems.conf"
+	is "$(echo "$out" | grep -c "chown.*ceems.conf")" 0 "  not its owner, since slurmd would refuse it"
 	chmod 640 "$dir/ceems.conf"
 	finds "    nor in a group that it is not in" "cannot read $dir/ceems.conf" "chmod a+r $dir/ceems.conf"
 	chmod 644 "$dir/ceems.conf"
 	chmod 700 "$dir"
 	finds "    nor in a folder that is closed to it" "cannot enter $dir" "chmod a+x $dir"
+	chmod 711 "$dir"
+	chown nobody "$dir/ceems.conf"
+	finds "    nor does slurmd take one of SlurmUser in a folder of root" "error  ceems.conf     $dir/ceems.conf: belongs to user $(id -u nobody), not to root" \
+		"chown root $dir/ceems.conf"
+	has "$out" "; it is refused here, and by slurmd" "  and what becomes of it"
+	as_nobody() {
+		out=$(setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups "$ceems" check --node n1 --conf "$dir/ceems.conf" 2>&1)
+	}
+	as_nobody
+	has "$out" "error  ceems.conf     $dir/ceems.conf: belongs to user $(id -u nobody), not to root; chown root; slurmd, which runs as root, refuses it" \
+		"  SlurmUser, who may read it, is told, too"
+	has "$out" "-> chown root $dir/ceems.conf" "  what to type"
+	chown nobody "$dir"
+	as_nobody
+	is "$(echo "$out" | grep -c 'slurmd, which runs as root')" 0 "  and nothing where the folder is SlurmUser's, too"
+	chown root "$dir"
+	chmod 666 "$dir/ceems.conf"
+	chown root "$dir/ceems.conf"
+	finds "    one that all can write" "$dir/ceems.conf: others than its owner may write it" "chmod go-w $dir/ceems.conf"
 else
 	skip "8. to 10. SlurmUser is somebody else: needs root"
 fi

@@ -63,6 +63,21 @@ static void test_ours(void)
 	(void)ours(0, 0755, 0, 0644);
 }
 
+/* ceems.conf of SlurmUser, which slurmd and slurmctld read. */
+static void test_ours_for(void)
+{
+	struct stat st;
+
+	(void)ours(0, 0755, STRANGER, 0644);
+	is_int(stat(path, &st), 0, "a file of SlurmUser in a folder of root");
+	is_int(trust_is_ours_for(STRANGER, path, &st, &err), 0, "  slurmctld takes it");
+	is_int(trust_is_ours_for(0, path, &st, &err), -EPERM, "  slurmd does not");
+	ok(strstr(err.text, "chown root") != NULL, "  what to type: %s", err.text);
+	(void)ours(STRANGER, 0755, STRANGER, 0644);
+	is_int(trust_is_ours_for(0, path, &st, &err), 0, "  in SlurmUser's own folder both do");
+	(void)ours(0, 0755, 0, 0644);
+}
+
 static void test_secret(void)
 {
 	struct stat st = { .st_mode = S_IFREG | 0600, .st_uid = STRANGER };
@@ -126,6 +141,7 @@ int main(void)
 	if (mkdir(folder, 0755) < 0 || !scratch_write(path, "", 0))
 		return 1;
 	test_ours();
+	test_ours_for();
 	test_secret();
 	test_reader("configuration", "Key=5\n", read_conf);
 	test_reader("emission factors", "iso2,iso3,year,gco2e_per_kwh,country\nFR,FRA,2024,44.2,France\n", read_table);
