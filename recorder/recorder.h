@@ -102,7 +102,6 @@ struct recorder {
 	struct recorder_prom *prom; /* NULL: TextfileDir is not set */
 	uint64_t reclaim_due_ns;
 	uint64_t trim_due_ns;
-	bool has_reclaimed; /* rows of the store, since the last trim */
 	uint64_t mark_due_ns;
 	uint64_t prom_due_ns;
 };

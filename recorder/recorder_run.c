@@ -216,10 +216,9 @@ static void run_mark(struct recorder *r, uint64_t now_ns)
  */
 static void run_trim(struct recorder *r, uint64_t now_ns)
 {
-	if (!r->has_reclaimed || now_ns < r->trim_due_ns)
+	if (now_ns < r->trim_due_ns)
 		return;
 	(void)malloc_trim(0);
-	r->has_reclaimed = false;
 	r->trim_due_ns = now_ns + TRIM_NS;
 }
 
@@ -231,7 +230,6 @@ static void run_reclaim(struct recorder *r, uint64_t now_ns)
 	if (now_ns < r->reclaim_due_ns)
 		return;
 	n = store_reclaim(r->store, r->wall_s() - JOB_KEPT_S, &err);
-	r->has_reclaimed |= n > 0;
 	r->reclaim_due_ns = now_ns + (n >= STORE_RECLAIM_MAX ? RECLAIM_SOON_NS : RECLAIM_NS);
 }
 
