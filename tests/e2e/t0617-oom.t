@@ -66,7 +66,10 @@ oom_kills() {
 	[ $# -gt 0 ] || failed=1
 	for pid; do
 		ended+=("$(inside ps -o comm= -p "$pid")")
-		wait_for 30 press "$pid" || failed=1
+		wait_for 30 press "$pid" && continue
+		failed=1
+		diag <<<"$(inside ps -o pid,stat,wchan:32,etimes,args -p "$pid"; inside cat $group/cgroup.procs $group/memory.oom_control
+			inside cat "/proc/$pid/oom_score_adj" "/proc/$pid/cgroup"; dmesg | grep -i oom | tail -n 5)"
 	done
 	ok $failed "$what is killed for want of memory"
 }
