@@ -50,11 +50,13 @@ is_gone() {
 	! inside ps -o stat= -p "$1" | grep -q '^[^Z]'
 }
 
-# press PID: moves it into a cgroup without room, where another process asks for memory. Without oom_score_adj the kernel
-# kills the other process if PID is smaller: an idle ceems-series has 350 pages, a shell 400.
+# press PID: moves it into a cgroup with little room, where four others ask for more. The kernel kills who has most pages, and
+# adds a thousandth of the cgroup's pages, rounded down, for each oom_score_adj: here 1,000 for PID. An idle ceems-series has
+# 350 pages. Each of the others has 400 from before, and gets a quarter of the cgroup's.
 press() {
 	inside sh -c 'echo 1000 >"/proc/$2/oom_score_adj" && echo "$2" >"$1/cgroup.procs"' sh $group "$1" 2>/dev/null
-	inside sh -c 'echo $$ >"$1/cgroup.procs"; x=$(head -c 20000000 /dev/zero | tr "\0" x)' sh $group >/dev/null 2>&1
+	inside sh -c 'echo $$ >"$1/cgroup.procs"
+		for i in 1 2 3 4; do x=$(head -c 20000000 /dev/zero | tr "\0" x) & done; wait' sh $group >/dev/null 2>&1
 	is_gone "$1"
 }
 
@@ -94,7 +96,7 @@ hangs() {
 	hang=$(grep -x '[0-9]*' "$e2e_work/hang.out")
 }
 
-inside mkdir $group && inside sh -c 'echo 65536 >"$1/memory.limit_in_bytes"' sh $group || bail "a cgroup without room"
+inside mkdir $group && inside sh -c 'echo 4096000 >"$1/memory.limit_in_bytes"' sh $group || bail "a cgroup with little room"
 if [ -x "$DIR/helpers/ceems-ipmi" ]; then
 	mkdir -p "$DIR/sysroot/n1/dev" && : >"$DIR/sysroot/n1/dev/ipmi0"
 	hangs "$DIR/sysroot/n1/dev/ipmi0" || bail "a BMC that does not answer: $(cat "$e2e_work/hang.out")"
