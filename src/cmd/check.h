@@ -77,8 +77,8 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 bool check_secret_file(struct check *c, const char *what, const char *path);
 
 /*
- * check_access.c: returns SlurmUser's or SlurmdUser's name. The third function checks that SlurmUser can read
- * PATH, and reports it if not. The owner of a file with secrets is to be SlurmUser; others are to be readable by all.
+ * check_access.c: returns SlurmUser's or SlurmdUser's name. The third function reports an
+ * error if SlurmUser cannot read PATH, and what to type: chown if the file has secrets (IS_SECRET), chmod a+r if not.
  */
 const char *check_slurm_user(const struct check *c);
 const char *check_slurmd_user(const struct check *c);
@@ -100,21 +100,13 @@ void check_factors(struct check *c); /* check_factors.c: emission factors, their
 					factor */
 void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
 /*
- * check_hangs.c: does stat(2) in a child process, because it may hang if a file server is down. -ETIMEDOUT: no answer
- * within five seconds; the child is killed, but may hang on.
- */
-int check_stat(const char *path, struct stat *ret);
-/*
- * Looks at all paths of ceems.conf at the same time, for at most five seconds, and reports each that does not answer. False:
- * nothing else can be checked.
+ * check_hangs.c: looks at all paths of ceems.conf at the same time, for at most five seconds, and reports each that does not
+ * answer. Returns false if nothing else can be checked.
  */
 bool check_hangs_find(struct check *c);
-/*
- * Returns true if PATH, the value of a setting, does not answer. That is reported already, and whoever looked at PATH would
- * hang.
- */
+/* Returns true if PATH, the value of a setting, does not answer. That is reported already. A process that opens PATH hangs. */
 bool check_is_hung(const struct check *c, const char *path);
-/* Notes that PATH, which C must own, does not answer. */
+/* Notes that PATH does not answer. The text of PATH must live as long as C. */
 void check_add_hung(struct check *c, const char *path);
 /* localfs_check() that never hangs. -ETIMEDOUT: PATH does not answer, and which file system it is on is not known. */
 int check_localfs(const struct check *c, const char *path, const char *key, struct errmsg *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_hangs.c - looks at files whose file server may not answer. A child process looks, since whoever does may
- * hang. All paths of ceems.conf are looked at first and at the same time, so that `ceems check` waits once, however many
- * of them hang.
+ * check_hangs.c - finds the paths of ceems.conf whose file server does not answer. A child process looks at each, since a
+ * process that does may hang. This is done before all other checks and for all paths at the same time, so that `ceems check`
+ * waits once, however many of them hang.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,12 +27,7 @@
 /* A child process that looks at a path. */
 struct looker {
 	pid_t pid;
-	int fd; /* where it writes its answer */
-};
-
-struct answer {
-	int rc; /* of stat(2) */
-	struct stat st;
+	int fd; /* a pipe whose other end the child closes when it ends */
 };
 
 /* Asks the file server: stat(2) may be answered from a cache (NFS), statfs(2) never is. */
@@ -46,20 +42,19 @@ static void look_at_server(const char *path)
 		*slash = '\0';
 }
 
-/* Runs in the child process. */
+/* Runs in the child process. FD is its end of the pipe. */
 static void look(const char *path, int fd)
 {
-	struct answer a = { .rc = 0 };
+	struct stat st;
 	int i;
 
 	/* a child that hangs on must not hold up who reads our output to its end */
 	for (i = STDIN_FILENO; i <= STDERR_FILENO; i++)
 		if (i != fd)
 			(void)close(i);
-	if (stat(path, &a.st) < 0)
-		a.rc = -errno;
+	(void)stat(path, &st);
 	look_at_server(path);
-	_exit(write(fd, &a, sizeof(a)) != sizeof(a));
+	_exit(0);
 }
 
 static int looker_start(const char *path, struct looker *ret)
@@ -81,31 +76,20 @@ static int looker_start(const char *path, struct looker *ret)
 	return rc;
 }
 
-/* Waits for the answer until DEADLINE_NS (CLOCK_MONOTONIC), and ends the child. -ETIMEDOUT: none came. */
-static int looker_end(struct looker *l, uint64_t deadline_ns, struct stat *ret)
+/* Waits for the child until DEADLINE_NS (CLOCK_MONOTONIC), and kills it then. Returns true if its path has answered. */
+static bool looker_end(struct looker *l, uint64_t deadline_ns)
 {
-	struct pollfd p = { .fd = l->fd, .events = POLLIN };
+	struct pollfd p = { .fd = l->fd };
 	uint64_t now_ns = clock_mono_ns();
 	int ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / NSEC_PER_MSEC) + 1 : 0;
-	int rc = poll(&p, 1, ms) == 1 ? 0 : -ETIMEDOUT;
-	struct answer a = { .rc = -EIO };
+	bool has_answered = poll(&p, 1, ms) == 1;
 
-	if (rc == 0 && read(l->fd, &a, sizeof(a)) == sizeof(a))
-		*ret = a.st;
 	(void)close(l->fd);
 	/* a killed child may hang on, so it is not waited for */
-	if (rc < 0)
+	if (!has_answered)
 		(void)kill(l->pid, SIGKILL);
-	(void)waitpid(l->pid, NULL, rc < 0 ? WNOHANG : 0);
-	return rc < 0 ? rc : a.rc;
-}
-
-int check_stat(const char *path, struct stat *ret)
-{
-	struct looker l = { .fd = -1 };
-	int rc = looker_start(path, &l);
-
-	return rc < 0 ? rc : looker_end(&l, clock_mono_ns() + ANSWER_NS, ret);
+	(void)waitpid(l->pid, NULL, has_answered ? 0 : WNOHANG);
+	return has_answered;
 }
 
 const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX])
@@ -177,7 +161,6 @@ bool check_hangs_find(struct check *c)
 	_cleanup_free_ struct look_at *list = calloc(settings_nkeys + 1, sizeof(*list));
 	const struct settings *s = &c->settings;
 	uint64_t deadline_ns;
-	struct stat st;
 	size_t i, n = 0;
 
 	c->hung = calloc(settings_nkeys + 1, sizeof(*c->hung));
@@ -190,7 +173,7 @@ bool check_hangs_find(struct check *c)
 		look_begin(list, &n, "TextfileDir", c->host_textfile_dir);
 	deadline_ns = clock_mono_ns() + ANSWER_NS;
 	for (i = 0; i < n; i++)
-		if (looker_end(&list[i].looker, deadline_ns, &st) == -ETIMEDOUT) {
+		if (!looker_end(&list[i].looker, deadline_ns)) {
 			check_add_hung(c, list[i].path);
 			report_hung(c, list[i].key, list[i].path);
 		}

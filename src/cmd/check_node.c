@@ -212,9 +212,8 @@ static void check_remote(struct check *c)
 /* A folder in which all users write files of their own. */
 static void check_users_dir(struct check *c, const char *key, const char *dir, const char *option, const char *files)
 {
-	char hint[CHECK_HINT_MAX];
-	struct stat st = { 0 };
-	int rc;
+	char hint[2 * SETTINGS_PATH_MAX + 64];
+	struct stat st;
 
 	if (!strcmp(dir, SETTINGS_NONE)) {
 		check_ok(c, key, "%s is off", option);
@@ -226,12 +225,9 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 	}
 	if (check_is_hung(c, dir))
 		return;
-	rc = check_stat(dir, &st);
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
-	if (rc == -ETIMEDOUT)
-		check_error(c, key, check_hang_hint(dir, hint), "%s does not answer: %s are not written, and slurmd's log says so", dir, files);
-	else if (rc < 0)
-		check_error(c, key, rc == -ENOENT ? hint : NULL, "%s: %s", dir, strerror(-rc));
+	if (stat(dir, &st) < 0)
+		check_error(c, key, errno == ENOENT ? hint : NULL, "%s: %s", dir, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
 		check_error(c, key, NULL, "%s is not a folder", dir);
 	else if ((st.st_mode & 01777) != 01777)

@@ -131,7 +131,7 @@ static void textfile_check_recorder(struct check *c)
 	/* for missing rights: slurmd writes there as root, so root's folder can be given to SlurmUser */
 	if (rc != -EIO || !strstr(err.text, strerror(EACCES)))
 		textfile_hint(user, o.dir, rc, &err, hint);
-	else if (check_stat(o.dir, &st) == 0 && st.st_uid == 0)
+	else if (stat(o.dir, &st) == 0 && st.st_uid == 0)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, o.dir);
 	else
 		(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);
