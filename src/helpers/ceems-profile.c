@@ -245,8 +245,8 @@ static void send_held(struct sampler *s)
 }
 
 /*
- * Reads the kernel's symbols. That takes 0.1 s, or some seconds if the CPUs are busy, and the rings last 0.3 s. So records are
- * held meanwhile.
+ * Reads the kernel's symbols, which takes 0.1 s, or some seconds if the CPUs are busy. The ring buffers would be full after 0.3 s.
+ * So records are moved from there to S->held until all symbols are known.
  */
 static int read_kernel(struct sampler *s, struct errmsg *err)
 {

@@ -32,8 +32,8 @@ struct wire_message {
 struct wire;
 
 /*
- * Makes *RET for the socket FD, which is borrowed. FD -1: there is no socket, and messages stay in memory until they are
- * received from *RET. Returns 0 or -ENOMEM.
+ * Makes *RET for the socket FD, which the caller closes. If FD is -1 there is no socket: what is sent to *RET stays in memory until
+ * it is received from *RET. Returns 0 or -ENOMEM.
  */
 int wire_open(int fd, struct wire **ret);
 void wire_close(struct wire *w);

@@ -15,7 +15,7 @@
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* Every helper's name begins so; the host process may have children with other programs. */
+/* The names of all our helpers begin with this. slurmd may have other children. */
 #define NAME_PREFIX "ceems-"
 
 struct search {
@@ -23,7 +23,7 @@ struct search {
 	const char *helper_dir;
 };
 
-/* By its name, since /proc has no path of a zombie's program. */
+/* Compares names, since /proc does not tell the path of a zombie's program. */
 static bool is_helper(pid_t pid, const char *helper_dir)
 {
 	struct procstat stat;
@@ -51,7 +51,10 @@ static int oldhelpers_add(void *ctx, pid_t pid)
 	return 0;
 }
 
-/* All are listed with the first thread: it is the only one that is left when a process executes itself anew. */
+/*
+ * /proc lists children by the thread that started them. execve(2) ends all threads but one, which becomes the first thread and has
+ * all children.
+ */
 void oldhelpers_find(struct oldhelpers *o, const char *helper_dir)
 {
 	struct search search = { o, helper_dir };

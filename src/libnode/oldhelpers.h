@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * oldhelpers.h - reaps the helpers that slurmd started before it executed itself anew. `slurmd -D` of Slurm 23.11 and
- * later does so at a reconfigure, without unloading its plugins. The helpers end as their input ends, but stay children
- * of slurmd, which knows nothing of them: each would be a zombie until slurmd ends. A slurmd in the background gets
- * another pid, and init reaps its old helpers.
+ * later does so at a reconfigure, without unloading its plugins. The helpers then end, because their stdin is closed. But slurmd
+ * keeps its pid, so they are still its children. Nobody would wait for them, and each would be a zombie until slurmd ends. A slurmd
+ * in the background gets another pid, and init reaps its old helpers.
  */
 #ifndef CEEMS_OLDHELPERS_H
 #define CEEMS_OLDHELPERS_H

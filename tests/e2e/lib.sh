@@ -206,8 +206,8 @@ as() {
 	"$cluster" exec "$DIR" -u "$@"
 }
 
-# faketime_begin: gives the cluster a /dev/shm of its own, for libfaketime leaves files there if its process is killed, named
-# by the pid in the cluster. faketime_end tests that none is in the machine's.
+# faketime_begin: mounts a /dev/shm in the cluster. A killed process with libfaketime leaves files there, named by its pid in the
+# cluster. faketime_end tests that none is in the /dev/shm of the machine.
 faketime_begin() {
 	: >"$e2e_work/faketime"
 	inside mount -t tmpfs -o mode=1777 shm /dev/shm || bail "a /dev/shm for libfaketime"

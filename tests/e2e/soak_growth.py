@@ -17,7 +17,7 @@ import sys
 # what, least bound per hour, and its share of the level
 METRICS = (("kB", 2048, 0.10), ("fds", 4, 0), ("threads", 4, 0), ("mappings", 30, 0))
 COUNT_BOUND = (12, 0.10)
-# Seconds in which a count must grow: the recorder keeps the key of each job for an hour (JOB_KEPT_S)
+# Counts that grow at first, and for how many seconds: the recorder keeps the key of each job for an hour (JOB_KEPT_S)
 FILLS = {"kB of StoreDir": 3600}
 MOST_PER_LIFE = 150  # samples of one process that are paired
 LEAST_PAIRS = 30

@@ -41,7 +41,8 @@ if [ -x "$DIR/helpers/ceems-hwmon" ]; then
 fi
 helpers=$(tr ' ' '\n' <<<"$helpers" | sort)
 
-# pid_of DAEMON. With --systemd it writes no pid file. A slurmd that executes itself anew may have another name in ps.
+# pid_of DAEMON: prints its pid. With --systemd a daemon writes no pid file. Otherwise the file is read, since a slurmd that has
+# executed itself anew may have another name in ps.
 pid_of() {
 	case $how:$1 in
 	--systemd:*) inside pgrep -o -f "^$1 .*--systemd" ;;

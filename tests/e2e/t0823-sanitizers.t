@@ -3,7 +3,7 @@
 # Our code as it runs inside slurmctld, slurmd and slurmstepd, in the recorder and in our helpers: ThreadSanitizer must report no
 # data race or lock inversion, AddressSanitizer no wrong access, UndefinedBehaviorSanitizer nothing. For a build with
 # --enable-sanitizers or --enable-sanitizers=thread; contrib/check --all makes both. Slurm's own code is not instrumented, and
-# reports of it, such as inversions of its locks, are left out. The units and t0822 look for leaks.
+# what a sanitizer reports of it, such as inversions of its locks, is left out. The unit tests and t0822 look for leaks.
 # shellcheck disable=SC1091,SC2016,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins jobcomp acct_gather spank

@@ -20,7 +20,7 @@ history_states=3,3,3,3,3,3,3,3,3,3,3,3
 history_every="20*86400/$jobs"
 history_insert 1 "$jobs" >"$e2e_work/insert" 2>&1 || bail "$jobs jobs in slurmdbd: $(cat "$e2e_work/insert")"
 
-# MariaDB refuses the jobs 4n + 1. Kafka refuses the jobs 4n, whose records are too long for it.
+# Of each four jobs, MariaDB refuses the record of the first (job id 4n + 1), and Kafka that of the last (4n), which is too long.
 inside mariadb --no-defaults --socket=/run/mysqld/sinkdb.sock --delimiter=// ceems -e "
 	CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.jobid % 4 = 1 THEN
 		SIGNAL SQLSTATE '22001' SET MYSQL_ERRNO = 1406, MESSAGE_TEXT = 'too long'; END IF" || bail "a trigger"
