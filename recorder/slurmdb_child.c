@@ -24,6 +24,8 @@
  */
 #define DYING_NS NSEC_PER_SEC
 #define ANSWER_MAX (UINT64_C(256) << 20)
+/* A larger buffer is not kept: the windows of a busy site have megabytes, other answers some kB. */
+#define ANSWER_KEPT (UINT64_C(256) << 10)
 
 /* --- the process --------------------------------------------------------------------------- */
 
@@ -134,6 +136,10 @@ void slurmdb_child_look_at_idle(struct slurmdb_child *c, uint64_t now)
 	char text[512];
 	ssize_t n;
 
+	if (c->room > ANSWER_KEPT) {
+		free(TAKE_PTR(c->buf));
+		c->room = c->used = c->scanned = c->taken = 0;
+	}
 	if (c->fd < 0)
 		return;
 	do {
@@ -158,11 +164,6 @@ int slurmdb_child_send(struct slurmdb_child *c, const char *text, size_t len)
 
 void slurmdb_child_begin(struct slurmdb_child *c, uint64_t number)
 {
-	/* an answer of many megabytes is rare: free its buffer */
-	if (c->room > (UINT64_C(4) << 20)) {
-		free(TAKE_PTR(c->buf));
-		c->room = 0;
-	}
 	c->used = c->scanned = c->taken = c->rows = 0;
 	c->complaint[0] = '\0';
 	c->number = number;

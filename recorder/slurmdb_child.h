@@ -43,7 +43,10 @@ void slurmdb_child_fini(struct slurmdb_child *c);
 int slurmdb_child_start(struct slurmdb_child *c, uint64_t now);
 /* Kills the worker without waiting. No-op if none runs. */
 void slurmdb_child_stop(struct slurmdb_child *c);
-/* Drops messages of an idle worker, and stops it if it has ended or is old. */
+/*
+ * Between two questions: frees the buffer of a large answer, drops messages of the worker, and stops
+ * it if it has ended or is old.
+ */
 void slurmdb_child_look_at_idle(struct slurmdb_child *c, uint64_t now);
 
 /* Forgets the last answer; the next answer must have the NUMBER of the question. */

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""soak_growth.py FILE [SETTLE]: says of samples made by soak_sample.py what grows.
+"""soak_growth.py FILE SETTLE STORM: says of samples made by soak_sample.py what grows. STORM is what chaos_storm.py wrote.
 
-The first third of the time is left out, as are the first SETTLE [300] seconds of each process, while caches fill: slurmctld
+The first third of the time is left out, as are the first SETTLE seconds of each process, while caches fill: slurmctld
 grew by 2.5 MB an hour from 300 s on, 2.3 from 600 s and 1.5 from 900 s, without a leak. Of the store's size the first hour is
-left out, see FILLS. Of each kind of process and each thing that is counted, the growth is the median of the slopes between
-all pairs of samples of one process that are at least 120 seconds apart (Theil and Sen), over all processes of the kind
-together: a process that is started again changes nothing. It is growth if the median exceeds the bound, over all the time and
+left out, see FILLS. Cgroups of jobs whose slurmstepd was killed are not counted, as Slurm itself leaves them.
+
+Of each kind of process and each thing that is counted, the growth is the median of the slopes between all pairs of samples of
+one process that are at least 120 seconds apart (Theil and Sen), over all processes of the kind together: a process that is
+started again changes nothing. It is growth if the median exceeds the bound, over all the time and
 in each half of it, and rising pairs outnumber falling ones by 40 % of all pairs (Kendall's tau). One step upwards is no
 growth, and noise does not rise for long. Prints a line per kind, and which kinds lived too briefly; exits with 1 if something
 grows."""
@@ -25,13 +27,14 @@ APART = 120  # seconds
 LEAST_TAU = 0.4
 
 
-def lives_of(samples):
+def lives_of(samples, killed):
     """{(kind, what): {process: [(time, value)]}}; the counts are one "process" for the whole time."""
     lives = {}
     for sample in samples:
         for kind, process, *values in sample["processes"]:
             for (what, *_), value in zip(METRICS, values):
                 lives.setdefault((kind, what), {}).setdefault(process, []).append((sample["t"], value))
+        sample["counts"]["cgroups of jobs"] = sum(n for job, n in sample["cgroups"].items() if job not in killed)
     kinds = {kind for sample in samples for kind in sample["counts"]}
     for kind in kinds:
         lives["cluster", kind] = {"": [(s["t"], s["counts"].get(kind, 0)) for s in samples]}
@@ -58,12 +61,14 @@ def fit(lives, first, begin, end, settle):
 
 
 def main():
-    settle = float(sys.argv[2]) if len(sys.argv) > 2 else 300
+    settle = float(sys.argv[2])
     with open(sys.argv[1], encoding="ascii") as f:
         samples = [json.loads(line) for line in f if line.endswith("\n")]
+    with open(sys.argv[3], encoding="ascii") as f:
+        killed = set(json.load(f)["stepds"])
     first, last = samples[0]["t"], samples[-1]["t"]
     grown, brief = 0, set()
-    for (kind, what), lives in sorted(lives_of(samples).items()):
+    for (kind, what), lives in sorted(lives_of(samples, killed).items()):
         begin = first + max((last - first) / 3, FILLS.get(what, 0))
         middle = (begin + last) / 2
         slopes, values = fit(lives, first, begin, last, settle)

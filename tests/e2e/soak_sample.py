@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """soak_sample.py DIR SECONDS OUT: runs in a private cluster, in DIR, until there is a file OUT.stop. Each SECONDS it
 writes a line of JSON to OUT: of each process of Slurm's and ours its memory, fds, threads and mappings; and of the
-cluster the number of its processes, cgroups, BPF objects and files. With SECONDS 0 it writes one line."""
+cluster the number of its processes, cgroups (those of each job apart), BPF objects and files. With SECONDS 0 it writes one line."""
 import collections
 import json
 import os
@@ -17,6 +17,7 @@ FOLDERS = {
     "files of StateSaveLocation": (f"{DIR}/slurmctld",), "files of SlurmdSpoolDir": (f"{DIR}/slurmd",),
     "pinned BPF objects": ("/sys/fs/bpf",),
 }
+JOB = re.compile(r"/job_(\d+)/")
 BPF_ID = re.compile(r"^(prog|map|link)_id:\t(\d+)$", re.MULTILINE)
 
 
@@ -53,6 +54,19 @@ def files_below(*folders):
     return sum(len(files) for folder in folders for _, _, files in os.walk(folder))
 
 
+def cgroups():
+    """The number of cgroups that are of no job, and {job: number of its cgroups}."""
+    others, jobs = 0, collections.Counter()
+    for folder, folders, _ in os.walk("/sys/fs/cgroup"):
+        for name in folders:
+            job = JOB.search(f"{folder}/{name}/")
+            if job:
+                jobs[job[1]] += 1
+            else:
+                others += 1
+    return others, jobs
+
+
 def sample():
     processes, objects = [], set()
     for pid in os.listdir("/proc"):
@@ -61,7 +75,8 @@ def sample():
                 processes.append(found)
         except (OSError, IndexError, ValueError):
             pass  # it ended meanwhile
-    counts = {"cgroups": sum(len(dirs) for _, dirs, _ in os.walk("/sys/fs/cgroup"))}
+    others, jobs = cgroups()
+    counts = {"cgroups of no job": others}
     for what in "prog", "map", "link":
         counts[f"BPF {what}s"] = sum(1 for kind, _ in objects if kind == what)
     for what, folders in FOLDERS.items():
@@ -69,7 +84,7 @@ def sample():
     counts["kB of StoreDir"] = sum(os.stat(f.path).st_size for f in os.scandir(FOLDERS["files of StoreDir"][0])) // 1024
     for kind, n in collections.Counter(p[0].split(" ")[0] for p in processes).items():
         counts[f"processes {kind}"] = n
-    return {"t": time.monotonic(), "processes": processes, "counts": counts}
+    return {"t": time.monotonic(), "processes": processes, "counts": counts, "cgroups": jobs}
 
 
 def main():

@@ -47,7 +47,7 @@ no_step_is_left() {
 	! inside pgrep -x slurmstepd && ! inside pgrep 'ceems-[pt]r'
 }
 wait_for 60 no_step_is_left || bail "and leaves no process"
-things=(cgroups "BPF progs" "BPF maps" "BPF links" "pinned BPF objects" "files of LedgerDir" "files of TextfileDir"
+things=("BPF progs" "BPF maps" "BPF links" "pinned BPF objects" "files of LedgerDir" "files of TextfileDir"
 	"files of StoreDir")
 declare -A before
 for thing in "${things[@]}"; do
@@ -65,7 +65,7 @@ ok $? "$seconds s are over and no job is left"
 touch "$samples.stop"
 wait $sampling
 diag <"$e2e_work/sampler"
-growth=$(/usr/bin/python3 "$e2e_top/tests/e2e/soak_growth.py" "$samples" 900)
+growth=$(/usr/bin/python3 "$e2e_top/tests/e2e/soak_growth.py" "$samples" 900 "$e2e_work/storm.json")
 ok $? "nothing grows"
 diag "$growth"
 
@@ -82,7 +82,7 @@ nothing_of() {
 	[ "$(counts "$1")" -le "${before[$1]}" ] || { echo "$(counts "$1") $1, before ${before[$1]}"; return 1; }
 }
 fails "no cgroup of a job is left, other than of jobs whose slurmstepd was killed" leftovers
-for thing in "${things[@]:1}"; do
+for thing in "${things[@]}"; do
 	wait_for 30 nothing_of "$thing"
 	ok $? "not more $thing than before: $(counts "$thing"), ${before[$thing]}"
 done
