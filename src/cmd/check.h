@@ -32,6 +32,7 @@ struct check_finding {
 struct check {
 	struct settings settings; /* %n is already replaced */
 	char conf_path[PATH_MAX];
+	char slurm_conf[PATH_MAX]; /* "": it does not answer */
 	char node[256];
 	char host_textfile_dir[SETTINGS_PATH_MAX]; /* TextfileDir as ceems-recorder uses it: %n is this host */
 	struct slurmconf *slurm;  /* NULL: not readable */
@@ -104,6 +105,8 @@ void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, fol
  * answer. Returns false if nothing else can be checked.
  */
 bool check_hangs_find(struct check *c);
+/* The same for one PATH: the file KEY, or a value of it. Returns false if it does not answer, which is reported. */
+bool check_answers(struct check *c, const char *key, const char *path);
 /* Returns true if PATH, the value of a setting, does not answer. That is reported already. A process that opens PATH hangs. */
 bool check_is_hung(const struct check *c, const char *path);
 /* Notes that PATH does not answer. The text of PATH must live as long as C. */
@@ -113,7 +116,8 @@ int check_localfs(const struct check *c, const char *path, const char *key, stru
 #define CHECK_HINT_MAX (2 * PATH_MAX)
 /* Writes into HINT what to do about PATH, which does not answer. Returns HINT. */
 const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX]);
-void check_find_slurm_conf(const struct check *c, char *path, size_t size);
+/* Sets c->slurm_conf; call it after conf_path is read, and before the other checks. */
+void check_find_slurm_conf(struct check *c);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 /*
  * Checks a plugin. FILE is a path, or a name in PluginDir. SLURM_VERSION is that of the installed
@@ -130,7 +134,7 @@ bool check_find_plugin(const char *dirs, const char *file, char *path, size_t si
  * where it belongs.
  */
 void check_profile(struct check *c, const struct slurmconf *conf, const char *path);
-void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version); /* check_plugstack.c: plugstack.conf */
+void check_plugstack(struct check *c, uint32_t slurm_version); /* check_plugstack.c: plugstack.conf */
 
 void check_mail(struct check *c); /* check_mail.c; call it after check_slurm() */
 void check_textfile(struct check *c); /* check_textfile.c; call it after check_slurm(), which finds slurmd's user */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "src/cmd/check.h"
+#include "src/cmd/cmd.h"
 #include "src/libmeter/sensor/gpumap.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
@@ -120,16 +121,13 @@ static void tell_line(struct gpus *g, const char *line)
 
 static void tell_gres_conf(struct gpus *g)
 {
-	char slurm_conf[PATH_MAX], path[PATH_MAX + sizeof("/gres.conf")];
+	char path[PATH_MAX];
 	_cleanup_free_ char *text = NULL;
 	char *line, *rest;
 	size_t len;
 
-	check_find_slurm_conf(g->c, slurm_conf, sizeof(slurm_conf));
-	line = strrchr(slurm_conf, '/');
-	(void)snprintf(path, sizeof(path), "%.*s/gres.conf", line ? (int)(line - slurm_conf) : 1,
-		       line ? slurm_conf : ".");
-	if (fileio_read_alloc(path, GRES_CONF_MAX, &text, &len, NULL) < 0)
+	if (!*g->c->slurm_conf ||
+	    fileio_read_alloc(cmd_conf_beside(g->c->slurm_conf, "gres.conf", path), GRES_CONF_MAX, &text, &len, NULL) < 0)
 		return;
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		line[strcspn(line, "#")] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_hangs.c - finds the paths of ceems.conf whose file server does not answer. A child process looks at each, since a
- * process that does may hang. This is done before all other checks and for all paths at the same time, so that `ceems check`
+ * check_hangs.c - finds paths whose file server does not answer. A child process looks at each, since a process that does may
+ * hang. For the paths of ceems.conf this is done before all other checks and for all at the same time, so that `ceems check`
  * waits once, however many of them hang.
  */
 #define _GNU_SOURCE /* pipe2 */
@@ -107,7 +107,7 @@ const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX])
 
 /* --- all paths of ceems.conf -------------------------------------------------------------- */
 
-/* What does not work while the path of a setting does not answer. */
+/* What does not work while a file, or the path of a setting, does not answer. */
 static const struct {
 	const char *key, *lost;
 } losses[] = {
@@ -125,6 +125,9 @@ static const struct {
 	{ "SqliteFile", "records wait in the store" },
 	{ "SysRoot", "nothing else can be checked" },
 	{ "HelperDir", "nothing else can be checked" },
+	{ "ceems.conf", "nothing can be checked" },
+	{ "slurm.conf", "Slurm's daemons and commands would hang" },
+	{ "PluginDir", "Slurm's daemons and commands would hang" },
 };
 
 struct look_at {
@@ -154,6 +157,16 @@ static void look_begin(struct look_at *list, size_t *n, const char *key, const c
 	a->key = key;
 	a->path = path;
 	++*n;
+}
+
+bool check_answers(struct check *c, const char *key, const char *path)
+{
+	struct looker looker;
+
+	if (looker_start(path, &looker) < 0 || looker_end(&looker, clock_mono_ns() + ANSWER_NS))
+		return true;
+	report_hung(c, key, path);
+	return false;
 }
 
 bool check_hangs_find(struct check *c)

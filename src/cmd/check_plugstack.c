@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/cmd/check.h"
+#include "src/cmd/cmd.h"
 #include "src/libutil/fileio.h"
 
 #define PLUGIN "spank_ceems.so"
@@ -34,14 +35,14 @@ static bool check_plugstack_find(const char *conf, bool follow, struct place *re
  */
 static bool find_included(const char *conf, const char *pattern, struct place *ret)
 {
-	const char *slash = *pattern != '/' ? strrchr(conf, '/') : NULL;
 	char path[PATH_MAX];
 	bool found = false;
 	glob_t files;
 	size_t i;
 
-	(void)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - conf) : 0, conf, pattern);
-	if (glob(path, 0, NULL, &files))
+	if (*pattern != '/')
+		pattern = cmd_conf_beside(conf, pattern, path);
+	if (glob(pattern, 0, NULL, &files))
 		return false;
 	for (i = 0; i < files.gl_pathc && !found; i++)
 		found = check_plugstack_find(files.gl_pathv[i], /* follow= */ false, ret);
@@ -87,19 +88,14 @@ static bool check_plugstack_find(const char *conf, bool follow, struct place *re
 	return false;
 }
 
-void check_plugstack(struct check *c, const char *slurm_conf, uint32_t slurm_version)
+void check_plugstack(struct check *c, uint32_t slurm_version)
 {
-	const char *named = slurmconf_get(c->slurm, "PlugStackConfig");
-	const char *slash = strrchr(slurm_conf, '/');
+	const char *path = slurmconf_get(c->slurm, "PlugStackConfig");
 	struct place place = { .file = PLUGIN };
-	char path[PATH_MAX];
+	char beside[PATH_MAX];
 
-	if (named)
-		(void)snprintf(path, sizeof(path), "%s", named);
-	else
-		(void)snprintf(path, sizeof(path), "%.*s/plugstack.conf",
-			       slash ? (int)(slash - slurm_conf) : 1,
-			       slash ? slurm_conf : ".");
+	if (!path)
+		path = cmd_conf_beside(c->slurm_conf, "plugstack.conf", beside);
 	if (check_plugstack_find(path, /* follow= */ true, &place))
 		check_ok(c, "plugstack.conf", "%s:%u loads %s", place.conf, place.line, place.file);
 	else

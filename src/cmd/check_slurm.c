@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "src/cmd/check.h"
+#include "src/cmd/cmd.h"
 #include "src/cmd/elfsym.h"
 #include "src/libcore/forbid.h"
 #include "src/libcore/metric.h"
@@ -183,6 +184,20 @@ static void check_plugin_dir(struct check *c)
 		check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
 			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s", at(c, "PluginDir"), dirs, own);
 	c->is_slurm_mute = c->errors > errors;
+}
+
+/* A folder that does not answer holds each command and daemon of Slurm. */
+static bool plugin_dir_answers(struct check *c)
+{
+	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
+	char path[PATH_MAX];
+
+	while (next_folder(&dirs, path))
+		if (!check_answers(c, "PluginDir", path)) {
+			c->is_slurm_mute = true;
+			return false;
+		}
+	return true;
 }
 
 void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version)
@@ -453,14 +468,12 @@ static void check_other_plugins(struct check *c, const struct slurmconf *sc, con
 }
 
 /* Checks acct_gather.conf for keys that keep Slurm from working. Our own plugin has no keys there. */
-static void check_acct_gather_conf(struct check *c, const char *slurm_conf)
+static void check_acct_gather_conf(struct check *c)
 {
-	const char *slash = strrchr(slurm_conf, '/');
 	struct slurmconf *sc = NULL;
 	char path[PATH_MAX];
 
-	(void)snprintf(path, sizeof(path), "%.*s/acct_gather.conf",
-		       slash ? (int)(slash - slurm_conf) : 1, slash ? slurm_conf : ".");
+	(void)cmd_conf_beside(c->slurm_conf, "acct_gather.conf", path);
 	if (slurmconf_read(path, &sc, NULL) == 0)
 		check_other_plugins(c, sc, path);
 	check_profile(c, sc, path);
@@ -479,19 +492,18 @@ static void check_starts(struct check *c, uint32_t version)
 /* On a configless node, slurmd stores the slurm.conf of slurmctld here, and Slurm's commands read it. */
 #define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
 
-void check_find_slurm_conf(const struct check *c, char *path, size_t size)
+void check_find_slurm_conf(struct check *c)
 {
-	const char *env = getenv("SLURM_CONF");
-	const char *slash = strrchr(c->conf_path, '/');
+	const char *path = getenv("SLURM_CONF");
+	char beside[PATH_MAX];
 
-	if (env) {
-		(void)snprintf(path, size, "%s", env);
+	if (!path)
+		path = cmd_conf_beside(c->conf_path, "slurm.conf", beside);
+	if (!check_answers(c, "slurm.conf", path))
 		return;
-	}
-	(void)snprintf(path, size, "%.*s/slurm.conf", slash ? (int)(slash - c->conf_path) : 1,
-		       slash ? c->conf_path : ".");
-	if (access(path, F_OK) < 0 && access(CONFIGLESS_SLURM_CONF, F_OK) == 0)
-		(void)snprintf(path, size, "%s", CONFIGLESS_SLURM_CONF);
+	if (path == beside && access(path, F_OK) < 0 && access(CONFIGLESS_SLURM_CONF, F_OK) == 0)
+		path = CONFIGLESS_SLURM_CONF;
+	(void)snprintf(c->slurm_conf, sizeof(c->slurm_conf), "%s", path);
 }
 
 /* Returns true if HOST of slurm.conf, such as "ctl1(10.0.0.1)" or "ctl1.example.org", is this machine. */
@@ -539,27 +551,34 @@ static void check_slurmd_trusts(struct check *c)
 		check_error(c, "ceems.conf", hint, "%s; slurmd, which runs as %s, refuses it", err.text, user);
 }
 
-void check_slurm(struct check *c)
+/* Looks into PluginDir, and runs commands of Slurm, which load plugins from it. */
+static void check_plugins(struct check *c)
 {
-	struct errmsg err = { 0 };
-	char path[PATH_MAX];
-	uint32_t version;
+	uint32_t version = installed_slurm_version();
 
-	check_find_slurm_conf(c, path, sizeof(path));
-	if (slurmconf_read(path, &c->slurm, &err) < 0) {
-		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
-		return;
-	}
-	(void)setenv("SLURM_CONF", path, 1); /* for Slurm's commands, which are run below */
-	version = installed_slurm_version();
-	check_settings(c);
-	check_acct_gather_conf(c, path);
+	check_acct_gather_conf(c);
 	check_plugin_dir(c);
 	check_plugin(c, "acct_gather", "acct_gather_energy_ceems.so", version);
-	check_plugstack(c, path, version);
+	check_plugstack(c, version);
 	if (slurmconf_list_has(slurmconf_get(c->slurm, "JobCompType"), "jobcomp/ceems"))
 		check_plugin(c, "jobcomp", "jobcomp_ceems.so", version);
 	check_starts(c, version);
+}
+
+void check_slurm(struct check *c)
+{
+	struct errmsg err = { 0 };
+
+	if (!*c->slurm_conf)
+		return;
+	if (slurmconf_read(c->slurm_conf, &c->slurm, &err) < 0) {
+		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
+		return;
+	}
+	(void)setenv("SLURM_CONF", c->slurm_conf, 1); /* for Slurm's commands, which are run below */
+	check_settings(c);
+	if (plugin_dir_answers(c))
+		check_plugins(c);
 	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path, /* is_secret= */ false);
 	check_slurmd_trusts(c);
 }

@@ -212,7 +212,8 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 	if (optind < argc)
 		return cmd_usage(self, CMD_USAGE);
 	(void)snprintf(c->conf_path, sizeof(c->conf_path), "%s", cmd_conf_path(conf, buf));
-	if (check_conf(c, conf != NULL) && check_hangs_find(c)) {
+	if (check_answers(c, "ceems.conf", c->conf_path) && check_conf(c, conf != NULL) && check_hangs_find(c)) {
+		check_find_slurm_conf(c);
 		check_advice(c);
 		check_node(c);
 		check_slurm(c);

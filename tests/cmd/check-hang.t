@@ -61,6 +61,22 @@ has "$out" "-> see why $dir/link/StoreDir does not answer, or use a path on anot
 check "HelperDir=$dir/hang"
 has "$out" "error  HelperDir      $dir/hang does not answer: nothing else can be checked" "a HelperDir that hangs ends the check"
 is "$(echo "$out" | grep -c EnergySources)" 0 "  before anything is asked"
+# Slurm's own files
+printf 'ClusterName=c\nPluginDir=/nowhere/a:%s/plugins\n' "$dir/hang" >"$dir/slurm.conf"
+SLURM_CONF=$dir/slurm.conf
+check "LedgerDir=$dir"
+has "$out" "error  PluginDir      $dir/hang/plugins does not answer: Slurm's daemons and commands would hang" "so is a folder of PluginDir"
+[ $ms -le 20000 ] # 5 s and its work
+ok $? "  after waiting once: $ms ms"
+has "$out" "not asked, and slurmdbd neither: correct PluginDir first" "  and no command of Slurm is run"
+SLURM_CONF=$dir/hang/slurm.conf
+check "LedgerDir=$dir"
+has "$out" "error  slurm.conf     $dir/hang/slurm.conf does not answer: Slurm's daemons and commands would hang" "a slurm.conf that hangs is named"
+has "$out" "ok     EnergySources  " "  and the rest is checked"
+SLURM_CONF=$dir/none
+out=$(timeout -s KILL 60 "$ceems" check --conf "$dir/hang/ceems.conf" 2>&1)
+is $? 1 "a ceems.conf that hangs is an error"
+has "$out" "error  ceems.conf     $dir/hang/ceems.conf does not answer: nothing can be checked" "  that says so"
 check "LedgerDir=$dir"
 is "$(echo "$out" | grep -c 'does not answer')" 0 "paths that answer are no error"
 done_testing
