@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
 # history.sh - fills slurmdbd's database with $jobs jobs, of which the last ends at $now, and whose ids are from $first + 1
-# on. The caller defines the function inside (lib.sh), and may set history_every and history_usage.
+# on. The caller defines the function dbd_sql (lib.sh), and may set history_every and history_usage.
 
 history_every=78 # seconds from the end of one job to that of the next
 history_usage='' # more TRES of each step, such as ,1001=5
@@ -13,7 +13,7 @@ history_states=3,4,5,6,7,8,9,10,11,1024,8192,524288 # JOB_COMPLETE to JOB_OOM, J
 # components of 50 het jobs. 100 tasks have ended in all states, half of them before they were eligible; such tasks are
 # also among the jobs that ended 12 hours ago.
 history_insert() {
-	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock slurm_acct_db <<-EOT
+	dbd_sql <<-EOT
 		SET unique_checks = 0, sql_mode = '';
 		CREATE TEMPORARY TABLE h ENGINE=MyISAM AS SELECT seq AS n, $first + seq AS id, (seq - 1) % 1000 AS k,
 			$now - FLOOR(($jobs - seq) * $history_every) AS ended, 7101 + seq % 3 AS uid FROM seq_${1}_to_$2;

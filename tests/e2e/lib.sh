@@ -327,3 +327,8 @@ sql() {
 	inside mariadb --defaults-file="$MARIADB_DEFAULTS_FILE" --batch --skip-column-names ceems \
 		-e "$1"
 }
+
+# dbd_sql [QUERY]: prints tab-separated rows of slurmdbd's database, as root; without QUERY, runs what stdin has.
+dbd_sql() {
+	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock --quick --batch --skip-column-names slurm_acct_db ${1:+-e "$1"}
+}

@@ -92,14 +92,11 @@ joules=$(job_acct 1 ConsumedEnergyRaw 0)
 ok $? "  and sacct: $joules J"
 
 # slurmctld may send a job's end before those of its steps. For 3 s the step's row is what it was then.
-sql() {
-	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock slurm_acct_db -e "$1"
-}
 row="job_db_inx = (SELECT MAX(job_db_inx) FROM ceems_job_table WHERE id_job = 1) AND id_step = 0"
-sql "CREATE TABLE kept AS SELECT * FROM ceems_step_table WHERE $row; UPDATE ceems_step_table SET time_end = 0, state = 1,
+dbd_sql "CREATE TABLE kept AS SELECT * FROM ceems_step_table WHERE $row; UPDATE ceems_step_table SET time_end = 0, state = 1,
 	user_sec = 0, user_usec = 0, sys_sec = 0, sys_usec = 0, tres_usage_in_ave = '', tres_usage_in_max = '',
 	tres_usage_in_tot = '', tres_usage_out_max = '', tres_usage_out_tot = '' WHERE $row"
-(sleep 3 && sql "REPLACE INTO ceems_step_table SELECT * FROM kept") &
+(sleep 3 && dbd_sql "REPLACE INTO ceems_step_table SELECT * FROM kept") &
 inside "$ceems" job --wait 60s 1.0 >"$DIR/late"
 wait $!
 is "$(cat "$DIR/late")" "$(cat "$DIR/screen")" "and --wait waits for a step that ends later than its job"

@@ -22,8 +22,7 @@ ask() {
 
 # rows TABLE [CONDITION]
 rows() {
-	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock --skip-column-names slurm_acct_db \
-		-e "SELECT count(*) FROM ceems_$1_table WHERE ${2:-true}"
+	dbd_sql "SELECT count(*) FROM ceems_$1_table WHERE ${2:-true}"
 }
 
 passes "1,000 jobs in the database" history_insert $((jobs - 999)) "$jobs"

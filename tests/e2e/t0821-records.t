@@ -20,10 +20,6 @@ first=1000000
 set=${CEEMS_SCALE_SET:-basic}
 tres=$("$build/src/cmd/ceems" tres --set "$set" | sed -n 's/^AccountingStorageTRES=//p')
 
-dbd_sql() {
-	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock --quick --batch --skip-column-names slurm_acct_db -e "$1"
-}
-
 # what is left: nothing if each job has its final record, and each sink has taken it
 left() {
 	local n

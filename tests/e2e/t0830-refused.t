@@ -29,7 +29,7 @@ inside /usr/bin/python3 "$e2e_top/tests/e2e/kafka_limit.py" "$KAFKA_BOOTSTRAP" "
 
 # submit_ends FROM TO: puts the ends of these jobs into the inbox
 submit_ends() {
-	inside mariadb --no-defaults --socket=/run/mysqld/mysqld.sock --quick --batch --skip-column-names slurm_acct_db -e "
+	dbd_sql "
 		SELECT id_job, id_array_job, id_array_task, het_job_id, het_job_offset, id_user, time_submit, time_eligible, time_start,
 			time_end, state FROM ceems_job_table WHERE id_job > $first + $1 AND id_job <= $first + $2 ORDER BY id_job" |
 		inside setpriv --reuid=slurm --regid=slurm --init-groups "$build/tests/bench/fill_inbox" "$INBOX_DIR" 4 >/dev/null
