@@ -12,6 +12,7 @@
 #include "src/cmd/cmd.h"
 #include "src/librecord/advice.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/trust.h"
 
 static int check_folder_try(const char *dir, struct errmsg *err)
 {
@@ -119,14 +120,20 @@ static void check_host_textfile(struct check *c)
 /* Reports that ceems.conf cannot be used, for ERR. RC -EPERM: its owner or mode is wrong (trust.h). */
 static void check_conf_refused(struct check *c, int rc, const struct errmsg *err)
 {
-	const char *mend = strstr(err->text, "chmod go-w") ? "chmod go-w" : "chown root";
+	const char *mend = "chmod go-w";
 	char hint[PATH_MAX + 16];
+	struct stat st;
 
-	(void)snprintf(hint, sizeof(hint), "%s %s", mend, c->conf_path);
-	if (rc == -EPERM)
-		check_error(c, "ceems.conf", hint, "%s; it is refused here, and by slurmd", err->text);
-	else
+	if (rc != -EPERM || stat(c->conf_path, &st) < 0) {
 		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err->text);
+		return;
+	}
+	/* refused even if only its owner could write it? */
+	st.st_mode &= ~(mode_t)(S_IWGRP | S_IWOTH);
+	if (trust_is_ours(c->conf_path, &st, NULL) < 0)
+		mend = "chown root";
+	(void)snprintf(hint, sizeof(hint), "%s %s", mend, c->conf_path);
+	check_error(c, "ceems.conf", hint, "%s; it is refused here, and by slurmd", err->text);
 }
 
 /* Reads ceems.conf and reports its errors. False: it cannot be used, so nothing else can be checked. */
