@@ -46,12 +46,11 @@ def bound_of(what, level):
     return max(least, share * level)
 
 
-def fit(lives, first, begin, end, settle):
+def fit(lives, begin, end, settle):
     """Slopes per hour of all pairs between BEGIN and END, and all values that were used."""
     slopes, values = [], []
     for points in lives.values():
-        # a process of the first sample has been there for longer
-        since = begin if points[0][0] == first else max(begin, points[0][0] + settle)
+        since = max(begin, points[0][0] + settle)
         points = [p for p in points if since <= p[0] <= end]
         points = points[::max(1, len(points) // MOST_PER_LIFE)]
         values += [v for _, v in points]
@@ -71,14 +70,15 @@ def main():
     for (kind, what), lives in sorted(lives_of(samples, killed).items()):
         begin = first + max((last - first) / 3, FILLS.get(what, 0))
         middle = (begin + last) / 2
-        slopes, values = fit(lives, first, begin, last, settle)
+        unsettled = 0 if kind == "cluster" else settle
+        slopes, values = fit(lives, begin, last, unsettled)
         if len(slopes) < LEAST_PAIRS:
             brief.add(what if kind == "cluster" else kind)
             continue
         slope, level = statistics.median(slopes), statistics.median(values)
         tau = sum((s > 0) - (s < 0) for s in slopes) / len(slopes)
         bound = bound_of(what, level)
-        halves = fit(lives, first, begin, middle, settle)[0], fit(lives, first, middle, last, settle)[0]
+        halves = fit(lives, begin, middle, unsettled)[0], fit(lives, middle, last, unsettled)[0]
         grows = slope > bound and tau >= LEAST_TAU and all(
             statistics.median(half) > bound for half in halves if len(half) >= LEAST_PAIRS)
         grown += grows

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """soak_sample.py DIR SECONDS OUT: runs in a private cluster, in DIR, until there is a file OUT.stop. Each SECONDS it
 writes a line of JSON to OUT: of each process of Slurm's and ours its memory, fds, threads and mappings; and of the
-cluster the number of its processes, cgroups (those of each job apart), BPF objects and files. With SECONDS 0 it writes one line."""
+cluster the number of its processes, cgroups (those of each job apart), BPF objects and files. BPF objects that are pinned are
+counted apart, as a process opens them when it first needs them. With SECONDS 0 it writes one line."""
 import collections
+import ctypes
+import errno
 import json
 import os
 import re
+import struct
 import sys
 import time
 
@@ -19,6 +23,10 @@ FOLDERS = {
 }
 JOB = re.compile(r"/job_(\d+)/")
 BPF_ID = re.compile(r"^(prog|map|link)_id:\t(\d+)$", re.MULTILINE)
+
+
+SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+BPF_OBJ_GET = 7
 
 
 def read(path):
@@ -50,6 +58,24 @@ def process(pid, objects):
             int(status["Threads"]), read(f"/proc/{pid}/maps").count("\n")]
 
 
+def pinned():
+    """The ids of all pinned BPF objects, as process() has them."""
+    objects = set()
+    libc = ctypes.CDLL(None, use_errno=True)
+    for folder, _, files in os.walk("/sys/fs/bpf"):
+        for name in files:
+            path = ctypes.create_string_buffer(os.fsencode(f"{folder}/{name}"))
+            attr = struct.pack("QII", ctypes.addressof(path), 0, 0)
+            fd = libc.syscall(SYS_BPF, BPF_OBJ_GET, attr, len(attr))
+            if fd < 0 and ctypes.get_errno() == errno.ENOENT:
+                continue  # it is the kernel's progs.debug or maps.debug, or has been removed
+            if fd < 0:
+                raise OSError(ctypes.get_errno(), f"{folder}/{name}")
+            objects.update(BPF_ID.findall(read(f"/proc/self/fdinfo/{fd}")))
+            os.close(fd)
+    return objects
+
+
 def files_below(*folders):
     return sum(len(files) for folder in folders for _, _, files in os.walk(folder))
 
@@ -77,8 +103,9 @@ def sample():
             pass  # it ended meanwhile
     others, jobs = cgroups()
     counts = {"cgroups of no job": others}
+    objects -= pinned()
     for what in "prog", "map", "link":
-        counts[f"BPF {what}s"] = sum(1 for kind, _ in objects if kind == what)
+        counts[f"unpinned BPF {what}s"] = sum(1 for kind, _ in objects if kind == what)
     for what, folders in FOLDERS.items():
         counts[what] = files_below(*folders)
     counts["kB of StoreDir"] = sum(os.stat(f.path).st_size for f in os.scandir(FOLDERS["files of StoreDir"][0])) // 1024

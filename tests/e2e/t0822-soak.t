@@ -40,15 +40,14 @@ counts() {
 
 # --- before: what is there after each kind of step was there once ------------------------------------
 
-# slurmd opens the BPF program that lists living tasks, and keeps it, when a step leaves a process.
-id=$(submit user1 -N2 -n2 -o /dev/null --wrap 'srun --ceems-perf=hw,sw,io,net,sched --ceems-trace --ceems-profile sh -c "sleep 60 & sleep 2"; rm -f ceems-*')
+id=$(submit user1 -N2 -n2 -o /dev/null --wrap 'srun --ceems-perf=hw,sw,io,net,sched --ceems-trace --ceems-profile sleep 2; rm -f ceems-*')
 wait_for 120 job_is "$id" COMPLETED || bail "a job runs"
 no_step_is_left() {
 	! inside pgrep -x slurmstepd && ! inside pgrep 'ceems-[pt]r'
 }
 wait_for 60 no_step_is_left || bail "and leaves no process"
-things=("BPF progs" "BPF maps" "BPF links" "pinned BPF objects" "files of LedgerDir" "files of TextfileDir"
-	"files of StoreDir")
+things=("unpinned BPF progs" "unpinned BPF maps" "unpinned BPF links" "pinned BPF objects"
+	"files of LedgerDir" "files of TextfileDir" "files of StoreDir")
 declare -A before
 for thing in "${things[@]}"; do
 	before[$thing]=$(counts "$thing")
