@@ -429,7 +429,7 @@ static void check_settings(struct check *c)
 	key = "JobAcctGatherType";
 	value = slurmconf_get(c->slurm, key);
 	if (!value || !strcasecmp(value, "jobacct_gather/none"))
-		check_error(c, "slurm.conf", "JobAcctGatherType=jobacct_gather/cgroup",
+		check_error(c, "slurm.conf", "JobAcctGatherType=jobacct_gather/cgroup  # while no job step runs",
 			    "%s%s is %s: Slurm sends no usage of steps", at(c, key), key,
 			    set_to(value));
 	else
