@@ -6,6 +6,7 @@
  *	recorder_inbox.c	moves job ends from the inbox to the store
  *	recorder_jobs.c		asks slurmdbd about ended jobs and writes their records
  *	recorder_reconcile.c	finds job ends that slurmctld or the inbox lost
+ *	recorder_upkeep.c	deletes rows of the store that are no longer needed, and updates the marker
  *	recorder_marker.c	tells the recorder of the backup controller what is delivered
  *	recorder_prom.c		ceems_controller.prom
  *
@@ -182,6 +183,14 @@ void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns);
  */
 int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, const struct asked_job *asked,
 			    struct errmsg *err);
+
+/* --- recorder_upkeep.c --------------------------------------------------------------------------- */
+
+/*
+ * Does what is due: deletes rows of the store that are no longer needed, returns free memory, and
+ * updates the marker.
+ */
+void recorder_upkeep_run(struct recorder *r, uint64_t now_ns);
 
 /* --- recorder_prom.c ----------------------------------------------------------------------------- */
 
