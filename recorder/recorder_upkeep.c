@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recorder/recorder.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 
@@ -35,44 +36,51 @@ static int upkeep_put_key(void *ctx, const struct store_job *job)
 }
 
 /*
- * Hands the marker what the recorder of another controller must know to take over. Call it in a
- * transaction.
+ * Gets what the recorder of another controller must know to take over; the caller frees *RET_KEYS.
+ * Call it in a transaction.
  */
-static void upkeep_mark_jobs(struct recorder *r)
+static int upkeep_get_marker(struct recorder *r, struct marker_state *ret, char **ret_keys, struct errmsg *err)
+{
+	uint64_t oldest = 0;
+	struct upkeep_keys k;
+	size_t len;
+	int rc = store_oldest_end(r->store, &oldest, err);
+
+	if (rc < 0)
+		return rc;
+	ret->has_open = oldest != 0;
+	ret->since = oldest ? oldest : r->known_end ? r->known_end + 1 : 0;
+	k.from = ret->since > MARKED_S ? ret->since - MARKED_S : 0;
+	k.out = open_memstream(ret_keys, &len);
+	if (!k.out)
+		return -ENOMEM;
+	rc = store_jobs_last(r->store, MARKED_MAX, upkeep_put_key, &k, err);
+	if (fclose(k.out) != 0 && rc == 0)
+		rc = -ENOMEM;
+	ret->keys = *ret_keys;
+	return rc;
+}
+
+/*
+ * If the store cannot be read, the marker stays as it is: the recorder of another controller then
+ * finds some jobs that are delivered, but misses none.
+ */
+static void upkeep_mark(struct recorder *r, uint64_t now_ns)
 {
 	_cleanup_free_ char *keys = NULL;
 	struct marker_state state;
-	uint64_t oldest = 0;
 	struct errmsg err = { 0 };
-	struct upkeep_keys k;
-	size_t len;
-
-	if (store_oldest_end(r->store, &oldest, &err) < 0)
-		oldest = 0;
-	state.has_open = oldest != 0;
-	state.since = oldest ? oldest : r->known_end ? r->known_end + 1 : 0;
-	k.from = state.since > MARKED_S ? state.since - MARKED_S : 0;
-	k.out = open_memstream(&keys, &len);
-	if (!k.out)
-		return;
-	(void)store_jobs_last(r->store, MARKED_MAX, upkeep_put_key, &k, &err);
-	if (fclose(k.out) != 0)
-		return;
-	state.keys = keys;
-	marker_set(r->marker, r->site.state_dir, &state, r->wall_s());
-}
-
-static void upkeep_mark(struct recorder *r, uint64_t now_ns)
-{
-	struct errmsg err = { 0 };
+	int rc;
 
 	if (now_ns < r->mark_due_ns)
 		return;
 	r->mark_due_ns = now_ns + MARK_NS;
 	if (!r->has_site || store_begin_read(r->store, &err) < 0)
 		return;
-	upkeep_mark_jobs(r);
+	rc = upkeep_get_marker(r, &state, &keys, &err);
 	store_rollback(r->store);
+	if (rc == 0)
+		marker_set(r->marker, r->site.state_dir, &state, r->wall_s());
 }
 
 /*
