@@ -156,11 +156,34 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 }
 
 /*
+ * What a batch changes of the recorder and must not outlive a rollback: the marker tells the backup
+ * controller that the records of all ends up to known_end are delivered.
+ */
+struct inbox_undo {
+	uint64_t known_end, from;
+	bool is_saved;
+};
+
+static struct inbox_undo inbox_get_undo(const struct recorder *r)
+{
+	return (struct inbox_undo){ r->known_end, r->reconcile.from, r->reconcile.is_saved };
+}
+
+static void inbox_undo(struct recorder *r, const struct inbox_undo *u)
+{
+	r->known_end = u->known_end;
+	r->reconcile.from = u->from;
+	r->reconcile.is_saved = u->is_saved;
+	inbox_reader_rewind(r->inbox, &r->taken);
+}
+
+/*
  * Takes a batch in one transaction. Returns the number of entries, or -errno; *RET_OF_STORE tells
  * whose error it is.
  */
 static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_of_store, struct errmsg *err)
 {
+	const struct inbox_undo undo = inbox_get_undo(r);
 	struct inbox_pos pos = r->taken;
 	struct inbox_entry e;
 	int n = 0;
@@ -192,7 +215,7 @@ static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_o
 	else
 		store_rollback(r->store);
 	if (rc < 0) {
-		inbox_reader_rewind(r->inbox, &r->taken);
+		inbox_undo(r, &undo);
 		return rc;
 	}
 	r->taken = pos;

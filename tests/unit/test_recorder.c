@@ -754,14 +754,21 @@ static void empty_store(void)
 /* What the store has no room for stays in the inbox. */
 static void test_full(void)
 {
+	uint64_t known_end = r.known_end;
+
 	fill_store();
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
 	tell(INBOX_END, 11, wall);
 	run(2);
 	is_u64(dbd.nasked, 0, "a full store takes no end");
+	is_u64(r.known_end, known_end, "and does not count as known what is only in the inbox");
+	ok(!r.reconcile.from && !r.reconcile.is_saved, "nor does a search begin");
 	empty_store();
 	run(2);
 	run(2);
 	is_u64(dbd.nasked, 1, "when there is room it does");
+	is_u64(r.known_end, wall - 6, "and knows the end");
+	is_u64(r.reconcile.from, known_end, "and searches from the last end before");
 	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(11, wall, true));
 	run(0);
 	has_record(11, 1, true, true, "and nothing is lost");
