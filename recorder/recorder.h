@@ -178,6 +178,13 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns);
 /* Repeats the present piece and the last window. Call it if answers were dropped. */
 void recorder_reconcile_missed(struct recorder *r, uint64_t now_ns);
 /*
+ * Returns the earliest end of a job that the present search may ask for, or, if there is none, the
+ * next search; 0: not known yet. Such a job must stay in the store, or the search takes its end for
+ * lost and makes a second record with less in it. The result is a little early, as slurmdbd may
+ * have another end of the job.
+ */
+uint64_t recorder_reconcile_since(const struct recorder *r);
+/*
  * Handles an answer of the search. ASKED is the job that the answer is about; NULL: it is about a
  * window. Call it in a transaction.
  */

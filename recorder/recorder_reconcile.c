@@ -204,6 +204,24 @@ static void reconcile_end(struct recorder *r, uint64_t now_ns)
 	r->reconcile.due_ns = UINT64_MAX;
 }
 
+/* Returns the begin of the window of a search from FROM on. */
+static uint64_t reconcile_window_begin(uint64_t from, uint64_t now_s)
+{
+	if (from + BACK_MAX_S < now_s)
+		from = now_s - BACK_MAX_S;
+	if (from > now_s) /* the clock was set back */
+		from = now_s;
+	return from > SLACK_S ? from - SLACK_S : 1;
+}
+
+uint64_t recorder_reconcile_since(const struct recorder *r)
+{
+	uint64_t from = r->reconcile.due_ns == UINT64_MAX ? r->known_end : r->reconcile.from;
+	uint64_t begin = from ? reconcile_window_begin(from, r->wall_s()) : 0;
+
+	return begin > SLACK_S ? begin - SLACK_S : 0;
+}
+
 /* Begins a window. False: this is the first start, so there are no earlier jobs to find. */
 static bool reconcile_begin_window(struct recorder *r)
 {
@@ -225,11 +243,7 @@ static bool reconcile_begin_window(struct recorder *r)
 		r->reconcile.from = from;
 		(void)reconcile_save(r, from, sizeof(from), &err);
 	}
-	if (from + BACK_MAX_S < now_s)
-		from = now_s - BACK_MAX_S;
-	if (from > now_s) /* the clock was set back */
-		from = now_s;
-	r->reconcile.next = from > SLACK_S ? from - SLACK_S : 1;
+	r->reconcile.next = reconcile_window_begin(from, now_s);
 	r->reconcile.to = now_s;
 	return true;
 }

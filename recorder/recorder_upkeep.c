@@ -14,6 +14,8 @@
 #define MARK_NS (5 * NSEC_PER_SEC)
 /* How long a finished job is kept, so that a repeated report of its end is recognised. */
 #define JOB_KEPT_S 3600
+/* A full store keeps at least one finished job per so many bytes of StoreMaxSize; a job has some 1 kB. */
+#define KEPT_JOB_BYTES 8192
 /*
  * The marker names the jobs of the last MARKED_S seconds, at most MARKED_MAX; reconciliation looks
  * back less far.
@@ -95,6 +97,26 @@ static void upkeep_trim(struct recorder *r, uint64_t now_ns)
 	r->trim_due_ns = now_ns + TRIM_NS;
 }
 
+/*
+ * Keeps jobs that a search for lost ends may ask for: only those of its last minutes if there is
+ * no search. During a search that goes back for days, these jobs must not fill the store: job ends
+ * would wait in the inbox, and the search would never end.
+ */
+static int upkeep_reclaim_rows(struct recorder *r, struct errmsg *err)
+{
+	uint64_t before = r->wall_s() - JOB_KEPT_S;
+	uint64_t since = recorder_reconcile_since(r);
+	struct store_size size;
+	int n = store_reclaim(r->store, since < before ? since : before, err);
+	int more;
+
+	store_get_size(r->store, &size);
+	if (n < 0 || since >= before || !size.is_full)
+		return n;
+	more = store_reclaim_jobs(r->store, before, size.max_bytes / KEPT_JOB_BYTES, err);
+	return more < 0 ? more : n + more;
+}
+
 static void upkeep_reclaim(struct recorder *r, uint64_t now_ns)
 {
 	struct errmsg err = { 0 };
@@ -102,7 +124,7 @@ static void upkeep_reclaim(struct recorder *r, uint64_t now_ns)
 
 	if (now_ns < r->reclaim_due_ns)
 		return;
-	n = store_reclaim(r->store, r->wall_s() - JOB_KEPT_S, &err);
+	n = upkeep_reclaim_rows(r, &err);
 	r->reclaim_due_ns = now_ns + (n >= STORE_RECLAIM_MAX ? RECLAIM_SOON_NS : RECLAIM_NS);
 }
 

@@ -826,6 +826,30 @@ int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err)
 	return rc < 0 ? rc : records + jobs;
 }
 
+int store_reclaim_jobs(struct store *s, uint64_t jobs_before, uint64_t kept, struct errmsg *err)
+{
+	sqlite3_stmt *stmt;
+	int n;
+	int rc = store_begin(s, err);
+
+	if (rc < 0)
+		return rc;
+	stmt = store_stmt(s, STMT_RECLAIM_OLD_JOBS, &rc, err);
+	if (stmt) {
+		store_bind_u64(stmt, 1, jobs_before);
+		store_bind_u64(stmt, 2, STORE_RECLAIM_MAX);
+		store_bind_u64(stmt, 3, kept);
+		rc = store_run(s, stmt, err);
+	}
+	if (rc < 0) {
+		store_rollback(s);
+		return rc;
+	}
+	n = sqlite3_changes(s->db);
+	rc = store_commit(s, err);
+	return rc < 0 ? rc : n;
+}
+
 bool store_is_stuck(struct store *s)
 {
 	uint64_t since = s->busy_since_ns;

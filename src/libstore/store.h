@@ -223,6 +223,8 @@ int store_meta_set(struct store *s, const char *name, const void *data, size_t l
  */
 #define STORE_RECLAIM_MAX 2000
 int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err);
+/* Deletes jobs as store_reclaim() does, the oldest first, but none of the KEPT jobs inserted last. */
+int store_reclaim_jobs(struct store *s, uint64_t jobs_before, uint64_t kept, struct errmsg *err);
 
 /*
  * Whether a call in a transaction of another thread has waited for the disk for more than 30 s; logs

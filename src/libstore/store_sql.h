@@ -101,6 +101,11 @@
 	  "SELECT 1 FROM refused WHERE refused.seq = record.seq) ORDER BY seq LIMIT ?2)")   \
 	X(RECLAIM_JOBS,                                                                     \
 	  "DELETE FROM job WHERE id IN ("                                                   \
-	  "SELECT id FROM job WHERE state IN (2, 3) AND ended < ?1 AND next_try IS NULL LIMIT ?2)")
+	  "SELECT id FROM job WHERE state IN (2, 3) AND ended < ?1 AND next_try IS NULL LIMIT ?2)") \
+	/* by id, which finds at once that there are too few; the index of states has all finished jobs */ \
+	X(RECLAIM_OLD_JOBS,                                                                 \
+	  "DELETE FROM job WHERE id IN ("                                                   \
+	  "SELECT id FROM job WHERE id <= (SELECT MAX(id) FROM job) - ?3 "                  \
+	  "AND +state IN (2, 3) AND ended < ?1 AND next_try IS NULL ORDER BY id LIMIT ?2)")
 
 #endif

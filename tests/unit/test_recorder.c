@@ -118,6 +118,14 @@ uint64_t marker_others_since(struct marker *m)
 	return 0;
 }
 
+void marker_set(struct marker *m, const char *dir, const struct marker_state *state, uint64_t now_s)
+{
+	(void)m;
+	(void)dir;
+	(void)state;
+	(void)now_s;
+}
+
 /* --- the rig --------------------------------------------------------------------------------------- */
 
 static struct recorder r;
@@ -715,6 +723,81 @@ static void test_reconcile_without_answer(void)
 	is_u64(r.reconcile.due_ns, UINT64_MAX, "the search is over");
 }
 
+static void reclaim(void)
+{
+	r.reclaim_due_ns = 0;
+	recorder_upkeep_run(&r, mono);
+}
+
+static bool store_has(uint32_t job_id)
+{
+	struct errmsg err = { 0 };
+	struct record *record = row(job_id, 0, false);
+	char key[RECORD_KEY_MAX];
+	struct store_job job;
+	bool has;
+
+	(void)record_key(record, key, sizeof(key));
+	(void)store_begin_read(r.store, &err);
+	has = store_job_get(r.store, key, &job, &err) > 0;
+	store_rollback(r.store);
+	record_destroy(record);
+	return has;
+}
+
+/* Answers all windows of the search with JOB, which is in the store. */
+static void search(uint32_t job_id, uint64_t end)
+{
+	unsigned int i;
+
+	for (i = 0, run(11); i < 50 && r.reconcile.due_ns != UINT64_MAX; i++, run(60)) {
+		uint64_t tag = r.reconcile.tag;
+
+		if (!tag)
+			continue;
+		if (end >= dbd.window_from && end <= dbd.window_to)
+			answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(job_id, end, false));
+		answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+		run(0);
+		reclaim();
+	}
+}
+
+/* The recorder is down for hours, while slurmctld restarts and then a job ends. */
+static void test_reconcile_recorded(void)
+{
+	struct errmsg err = { 0 };
+	uint64_t end = wall + 300;
+
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	wall = end;
+	mono += 300 * NSEC_PER_SEC;
+	tell(INBOX_END, 40, end);
+	run(7200);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(40, end, true));
+	run(0);
+	has_record(40, 1, true, true, "a job of hours ago");
+	reclaim();
+	search(40, end);
+	is_u64(ctld.nasked, 0, "is in the store when the search for lost ends comes to it");
+	has_record(40, 1, true, true, "so that there is no second record");
+	reclaim();
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	run(7200);
+	search(40, end);
+	is_u64(ctld.nasked, 0, "nor after the next start of slurmctld, if no job has ended since");
+	tell(INBOX_END, 41, wall);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(41, wall - 2, true));
+	run(0);
+	reclaim();
+	ok(!store_has(40), "once a later job has ended, it is no longer kept");
+	run(7200);
+	reclaim();
+	ok(store_has(41), "but the last job is");
+}
+
 static void test_starts(void)
 {
 	struct record *none;
@@ -1053,6 +1136,7 @@ int main(void)
 	test_earlier_run();
 	test_reconcile();
 	test_reconcile_without_answer();
+	test_reconcile_recorded();
 	test_starts();
 	test_full();
 	test_reconcile_full();

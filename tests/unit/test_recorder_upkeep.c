@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the recorder tells the recorder of another controller, with a fake store that may fail. */
+/* The rows that the recorder deletes, and what it tells another controller's recorder, with a fake store that may fail. */
 #include "recorder/recorder.h"
 
 #include <errno.h>
@@ -56,12 +56,40 @@ int store_jobs_last(struct store *s, size_t max, store_job_fn *fn, void *ctx, st
 	return 0;
 }
 
+static struct store_size size = { .max_bytes = 8192 * 100 };
+static uint64_t before, before_if_full, kept;
+
 int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err)
 {
 	(void)s;
-	(void)jobs_before;
 	(void)err;
+	before = jobs_before;
 	return 0;
+}
+
+int store_reclaim_jobs(struct store *s, uint64_t jobs_before, uint64_t n, struct errmsg *err)
+{
+	(void)s;
+	(void)err;
+	before_if_full = jobs_before;
+	kept = n;
+	return 0;
+}
+
+void store_get_size(struct store *s, struct store_size *ret)
+{
+	(void)s;
+	*ret = size;
+}
+
+/* --- the search ------------------------------------------------------------------------------------ */
+
+static uint64_t since;
+
+uint64_t recorder_reconcile_since(const struct recorder *of)
+{
+	(void)of;
+	return since;
 }
 
 /* --- the marker ------------------------------------------------------------------------------------ */
@@ -98,6 +126,7 @@ static void run(void)
 	static uint64_t mono_ns = NSEC_PER_SEC;
 
 	set.n = 0;
+	before = before_if_full = kept = 0;
 	mono_ns += 5 * NSEC_PER_SEC;
 	recorder_upkeep_run(&r, mono_ns);
 	is_u64(nopen, 0, "no transaction is left open");
@@ -133,10 +162,25 @@ static void test_unreadable(void)
 	ok(set.n == 1 && set.since == NOW - 3600, "the store can be read again: the marker is set");
 }
 
+static void test_reclaim(void)
+{
+	since = NOW - 60;
+	run();
+	is_u64(before, NOW - 3600, "finished jobs are kept for an hour");
+	since = NOW - 7200;
+	run();
+	is_u64(before, NOW - 7200, "and as long as a search may ask for them");
+	is_u64(before_if_full, 0, "  however many");
+	size.is_full = true;
+	run();
+	ok(before_if_full == NOW - 3600 && kept == 100, "but at most an eighth of the store once it is full");
+}
+
 int main(void)
 {
 	r.wall_s = wall_s;
 	test_readable();
 	test_unreadable();
+	test_reclaim();
 	return done_testing();
 }

@@ -663,6 +663,33 @@ static void test_reclaim(void)
 	end(s);
 }
 
+static void test_reclaim_jobs(void)
+{
+	struct store *s = open_store();
+	struct store_job got;
+	char key[16];
+	int i;
+
+	begin(s);
+	put_job(s, "ended", 1);
+	store_job_put(s, &(struct store_job){ .key = "busy", .state = STORE_JOB_FINAL, .next_try = 5, .ended = 1 }, &err);
+	store_job_put(s, &(struct store_job){ .key = "young", .state = STORE_JOB_FINAL, .next_try = STORE_NEVER, .ended = 100 }, &err);
+	for (i = 0; i < 10; i++) {
+		snprintf(key, sizeof(key), "old/%d", i);
+		store_job_put(s, &(struct store_job){ .key = key, .state = STORE_JOB_CORRECTED, .next_try = STORE_NEVER, .ended = 99 }, &err);
+	}
+	commit(s);
+	is_int(store_reclaim_jobs(s, 100, 13, &err), 0, "there are no more jobs than are kept");
+	is_int(store_reclaim_jobs(s, 99, 1, &err), 0, "none ended as early");
+	is_int(store_reclaim_jobs(s, 100, 4, &err), 6, "of the jobs that are over all but the last four go");
+	begin(s);
+	ok(store_job_get(s, "old/5", &got, &err) == 0 && store_job_get(s, "old/6", &got, &err) == 1, "the oldest ones");
+	ok(store_job_get(s, "young", &got, &err) == 1 && store_job_get(s, "busy", &got, &err) == 1 &&
+		   store_job_get(s, "ended", &got, &err) == 1, "jobs that are not over stay");
+	commit(s);
+	end(s);
+}
+
 static void test_shrinks(void)
 {
 	_cleanup_free_ char *text = malloc(MIB);
@@ -1206,6 +1233,7 @@ int main(void)
 	test_counts();
 	test_replaced();
 	test_reclaim();
+	test_reclaim_jobs();
 	test_shrinks();
 	test_status();
 	test_max_size();
