@@ -13,6 +13,7 @@
 
 #define ANSWERS_BATCH 256 /* per transaction */
 #define STORE_RETRY_NS (2 * NSEC_PER_SEC)
+#define OVER_AGAIN_NS (30 * NSEC_PER_SEC)
 /* Steps that are missing an hour after a job's end will not come, for example if a node failed. */
 #define HOPELESS_S 3600
 /*
@@ -136,14 +137,25 @@ static int jobs_ask_one(void *ctx, const struct store_job *job)
 	return recorder_ask(r, r->client, &want, job);
 }
 
+/*
+ * Asks for the jobs that are due. With no room for their records the answers would be dropped, and
+ * slurmdbd asked again and again for as long as a sink is down.
+ */
 static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 {
 	uint64_t now_s = r->wall_s();
 	uint64_t next = STORE_NEVER;
+	struct store_size size;
 	int rc = store_begin(r->store, err);
 
 	if (rc < 0)
 		return rc;
+	store_get_size(r->store, &size);
+	if (size.is_over) {
+		store_rollback(r->store);
+		r->jobs_due_ns = now_ns + OVER_AGAIN_NS;
+		return 0;
+	}
 	rc = store_jobs_pull(r->store, now_s, ALONE_AGAIN_S, err);
 	/* due jobs include those already asked for, so read twice as many */
 	if (rc >= 0)

@@ -20,6 +20,8 @@
 static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 240 * NSEC_PER_SEC };
 /* The search begins this long before the last known end, as ends are not reported in the order of their times. */
 #define SLACK_S 60
+/* When to look again whether the store takes jobs. */
+#define FULL_AGAIN_NS (30 * NSEC_PER_SEC)
 /* Name in the store's table `meta`: reconcile.from, during a search. */
 #define META_FROM "reconcile_from"
 /* A search goes back no further; a marker may be of a host that is gone for good. */
@@ -251,6 +253,7 @@ static bool reconcile_begin_window(struct recorder *r)
 void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 {
 	struct errmsg err = { 0 };
+	struct store_size size;
 
 	if (r->reconcile.is_saved && r->reconcile.due_ns == UINT64_MAX)
 		(void)reconcile_save(r, 0, 0, &err);
@@ -262,6 +265,11 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 	}
 	if (!r->reconcile.next && !reconcile_begin_window(r)) {
 		reconcile_next_step(r, now_ns);
+		return;
+	}
+	store_get_size(r->store, &size);
+	if (size.is_full) { /* it has no room for what would be found */
+		r->reconcile.due_ns = now_ns + FULL_AGAIN_NS;
 		return;
 	}
 	r->reconcile.tag = ++r->next_tag;

@@ -85,6 +85,11 @@ static bool store_is_full(const struct store *s)
 	return s->max_bytes && s->used_bytes > s->max_bytes / 4 * 3;
 }
 
+static bool store_is_over(const struct store *s)
+{
+	return s->max_bytes && s->used_bytes > s->max_bytes;
+}
+
 static int store_refuse_full(struct store *s, struct errmsg *err)
 {
 	return errmsg_set(err, -ENOSPC, "%s: StoreMaxSize is reached", s->path);
@@ -563,7 +568,7 @@ int store_record_append(struct store *s, enum store_kind kind, const char *key, 
 
 	if (len > STORE_ROW_MAX)
 		return errmsg_set(err, -EMSGSIZE, "%s: a record of %zu bytes is too large", key, len);
-	if (s->max_bytes && s->used_bytes > s->max_bytes)
+	if (store_is_over(s))
 		return store_refuse_full(s, err);
 	stmt = store_stmt(s, STMT_RECORD_APPEND, &rc, err);
 	if (!stmt)
@@ -868,5 +873,6 @@ void store_get_size(struct store *s, struct store_size *ret)
 {
 	*ret = (struct store_size){ .used_bytes = s->used_bytes,
 				    .max_bytes = s->max_bytes,
-				    .is_full = store_is_full(s) };
+				    .is_full = store_is_full(s),
+				    .is_over = store_is_over(s) };
 }

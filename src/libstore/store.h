@@ -236,6 +236,7 @@ struct store_size {
 	uint64_t used_bytes; /* bytes of rows; the file may be larger */
 	uint64_t max_bytes;
 	bool is_full;	     /* new jobs are refused, see store_job_put() */
+	bool is_over;	     /* records are refused, too, see store_record_append() */
 };
 /* Returns the sizes as of the last transaction. Needs no store_begin(). */
 void store_get_size(struct store *s, struct store_size *ret);

@@ -857,6 +857,29 @@ static void test_full(void)
 	has_record(11, 1, true, true, "and nothing is lost");
 }
 
+/* The store has no room for records either: it is no use to ask for them. */
+static void test_over(void)
+{
+	uint64_t end = wall;
+	int i;
+
+	tell(INBOX_END, 42, end);
+	run(2);
+	fill_store();
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(42, end, true));
+	run(0);
+	has_record(42, 0, false, false, "the store has no room for a record");
+	for (i = 0; i < 10; i++)
+		run(10);
+	is_u64(dbd.nasked, 0, "so slurmdbd is not asked again");
+	empty_store();
+	run(5);
+	is_u64(dbd.nasked, 1, "until there is room");
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(42, end, true));
+	run(0);
+	has_record(42, 1, true, true, "then it has its record");
+}
+
 /* The store has no room for an end that the search found, nor is the end of the window taken then. */
 static void test_reconcile_full(void)
 {
@@ -877,18 +900,21 @@ static void test_reconcile_full(void)
 	answer(&dbd, found, SLURMDB_JOB, SLURMDB_FINAL, row(28, wall, false));
 	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
 	run(0);
+	run(60);
+	run(60);
+	is_u64(dbd.window_tag, tag, "a full store: slurmdbd is not asked for more");
 	empty_store();
-	run(15);
+	run(31);
 	ok(dbd.window_tag > tag, "a window whose answers the store could not take is asked for again");
 	tag = dbd.window_tag;
-	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(28, wall - 15, false));
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(28, wall - 151, false));
 	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
 	run(0);
 	is_u64(ctld.nasked, 1, "and the job is found again");
-	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_FINAL, row(28, wall - 15, false));
+	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_FINAL, row(28, wall - 151, false));
 	run(0);
 	run(2);
-	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(28, wall - 17, true));
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(28, wall - 153, true));
 	run(0);
 	has_record(28, 1, true, true, "and has its record");
 }
@@ -1139,6 +1165,7 @@ int main(void)
 	test_reconcile_recorded();
 	test_starts();
 	test_full();
+	test_over();
 	test_reconcile_full();
 	test_reconcile_in_pieces();
 	test_prom();
