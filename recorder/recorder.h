@@ -67,7 +67,8 @@ struct recorder {
 					  is not known yet */
 	/* asks slurmctld on a site with slurmdbd; NULL: there is no slurmdbd */
 	struct slurmdb_client *ctld;
-	struct asked_job asked[RECORDER_ASKED_MAX];
+	/* one more, for a question that follows from an answer: the answered one is removed after it */
+	struct asked_job asked[RECORDER_ASKED_MAX + 1];
 	size_t nasked;
 	uint64_t next_tag;
 	uint64_t jobs_due_ns; /* when to look for due jobs, CLOCK_MONOTONIC */
@@ -89,10 +90,12 @@ struct recorder {
 		uint64_t next, to;
 		uint64_t piece_s; /* length of the piece that one question asks for, in seconds */
 		unsigned int nfails; /* failures of the question for one second */
+		unsigned int nasked; /* jobs of this piece that were asked for */
+		bool is_short;	     /* asked[] had no room for another one */
+		unsigned int nshort; /* how often that was so for one second */
 		uint64_t tag;	  /* tag of the unanswered question; 0: none */
 		uint64_t nfound;
-		/* a question about a job failed, or there was no room to ask it */
-		bool has_missed;
+		bool has_missed;  /* a question about a job failed */
 		bool is_saved;	  /* FROM is in the store, so a restarted recorder continues */
 	} reconcile;
 

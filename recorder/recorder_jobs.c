@@ -217,7 +217,7 @@ static bool jobs_ask_more(struct recorder *r, const struct asked_job *a, struct 
 				 .facts = a->facts,
 				 .facts_len = a->facts_len };
 
-	return r->nasked < RECORDER_ASKED_MAX && recorder_ask(r, whom, want, &job) == 0;
+	return recorder_ask(r, whom, want, &job) == 0;
 }
 
 /* Asks slurmctld for the energy of a job if slurmdbd does not answer. That answer has no steps. */

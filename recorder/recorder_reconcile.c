@@ -31,6 +31,12 @@ static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 24
  * 20,000.
  */
 #define PIECE_S UINT64_C(3600)
+/*
+ * How often a second is asked for in which more jobs ended than can be asked for at a time. The jobs
+ * that were found are in the store by the next time, but a job that slurmdbd lists and does not find
+ * by its id never is.
+ */
+#define SHORT_MAX 100
 
 int recorder_reconcile_load(struct recorder *r, struct errmsg *err)
 {
@@ -63,7 +69,8 @@ void recorder_reconcile_begin(struct recorder *r, uint64_t now_ns)
 	r->reconcile.step = 0;
 	r->reconcile.tag = r->reconcile.next = 0;
 	r->reconcile.piece_s = PIECE_S;
-	r->reconcile.has_missed = false;
+	r->reconcile.has_missed = r->reconcile.is_short = false;
+	r->reconcile.nshort = 0;
 	r->reconcile.due_ns = now_ns + schedule_ns[0];
 	r->reconcile.nfound = 0;
 	if (r->marker)
@@ -136,7 +143,8 @@ static void reconcile_next_piece(struct recorder *r, uint64_t now_ns)
 	uint64_t end = reconcile_piece_end(r);
 
 	r->reconcile.tag = 0;
-	r->reconcile.nfails = 0;
+	r->reconcile.nfails = r->reconcile.nshort = 0;
+	r->reconcile.is_short = false;
 	r->reconcile.next = end + 1;
 	r->reconcile.due_ns = now_ns;
 	if (end == r->reconcile.to)
@@ -167,6 +175,27 @@ static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char
 	} else if (++r->reconcile.nfails == SLURMDB_ALONE_MAX) {
 		logger_error("ceems: slurmdbd does not say which jobs ended at %" PRIu64 " (seconds since 1970): %s; jobs "
 			     "that ended then and are missing in InboxDir have no record", r->reconcile.next, reason);
+		reconcile_next_piece(r, now_ns);
+	}
+}
+
+/*
+ * Repeats a piece that had more jobs than there was room to ask for, or half of it, once those that
+ * were asked for are answered.
+ */
+static void reconcile_repeat_piece(struct recorder *r, uint64_t now_ns)
+{
+	uint64_t len_s = reconcile_piece_end(r) - r->reconcile.next + 1;
+
+	reconcile_ask_later(r, now_ns);
+	if (!r->reconcile.nasked) /* questions about other jobs had all the room */
+		return;
+	r->reconcile.due_ns = now_ns + NSEC_PER_SEC;
+	if (r->ctld && len_s > 1) {
+		r->reconcile.piece_s = len_s / 2;
+	} else if (++r->reconcile.nshort == SHORT_MAX) {
+		logger_error("ceems: too many jobs ended at %" PRIu64 " (seconds since 1970) to ask for each; jobs "
+			     "that ended then and are missing in InboxDir may have no record", r->reconcile.next);
 		reconcile_next_piece(r, now_ns);
 	}
 }
@@ -267,14 +296,26 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 		reconcile_next_step(r, now_ns);
 		return;
 	}
+	if (r->reconcile.is_short && reconcile_is_asking(r)) {
+		r->reconcile.due_ns = now_ns + NSEC_PER_SEC;
+		return;
+	}
 	store_get_size(r->store, &size);
 	if (size.is_full) { /* it has no room for what would be found */
 		r->reconcile.due_ns = now_ns + FULL_AGAIN_NS;
 		return;
 	}
+	r->reconcile.is_short = false;
+	r->reconcile.nasked = 0;
 	r->reconcile.tag = ++r->next_tag;
 	if (slurmdb_client_ask_window(r->client, r->reconcile.next, reconcile_piece_end(r), r->reconcile.tag) < 0)
 		reconcile_ask_later(r, now_ns);
+}
+
+/* Whether this row of slurmdbd is an ended job, and no part of a resized job that still runs. */
+static bool reconcile_has_ended(const struct record *row)
+{
+	return row && row->end && !(row->state && !strcmp(row->state, "RESIZING"));
 }
 
 /*
@@ -310,23 +351,17 @@ static void reconcile_key_of(const struct record *row, struct job_key *ret)
 				 .end = row->end };
 }
 
-/* Whether there is room to ask about one more job. If not, the last window is repeated later. */
-static bool reconcile_has_room(struct recorder *r)
-{
-	bool has_room = r->nasked < RECORDER_ASKED_MAX;
-
-	r->reconcile.has_missed |= !has_room;
-	return has_room;
-}
-
 static int reconcile_ask(struct recorder *r, struct slurmdb_client *whom, const struct record *row)
 {
 	struct slurmdb_want want;
 	struct job_facts facts;
 	struct job_key key;
 
-	if (!reconcile_has_room(r))
+	if (r->nasked >= RECORDER_ASKED_MAX) {
+		r->reconcile.is_short = true;
 		return 0;
+	}
+	r->reconcile.nasked++;
 	reconcile_key_of(row, &key);
 	job_facts_from_key(&key, &facts);
 	recorder_want(r, &facts, &want);
@@ -343,8 +378,6 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
 	char key[RECORD_KEY_MAX];
 	int rc;
 
-	if (row->state && !strcmp(row->state, "RESIZING"))
-		return 0; /* a part of a job that still runs */
 	if (record_key(row, key, sizeof(key)) < 0)
 		return 0;
 	reconcile_key_of(row, &job);
@@ -369,11 +402,8 @@ static int reconcile_put(struct recorder *r, const struct record *row, const str
  */
 static int reconcile_ask_again(struct recorder *r, const struct asked_job *asked, const char *host)
 {
-	int rc;
+	int rc = recorder_ask(r, r->client, &asked->want, &(struct store_job){ .ended = asked->ended });
 
-	if (!reconcile_has_room(r))
-		return 0;
-	rc = recorder_ask(r, r->client, &asked->want, &(struct store_job){ .ended = asked->ended });
 	if (rc == 0 && host)
 		(void)snprintf(r->asked[r->nasked - 1].submit_host, sizeof(asked->submit_host), "%s", host);
 	return rc;
@@ -386,11 +416,14 @@ int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, 
 
 	switch (a->kind) {
 	case SLURMDB_WINDOW_JOB:
-		if (!row || !row->end || reconcile_is_known(r, row, err))
+		if (!reconcile_has_ended(row) || reconcile_is_known(r, row, err))
 			return 0;
 		return reconcile_ask(r, r->ctld ? r->ctld : r->client, row);
 	case SLURMDB_WINDOW_END:
-		reconcile_end_piece(r, clock_mono_ns());
+		if (r->reconcile.is_short)
+			reconcile_repeat_piece(r, clock_mono_ns());
+		else
+			reconcile_end_piece(r, clock_mono_ns());
 		return 0;
 	case SLURMDB_WINDOW_FAILED:
 		reconcile_fail_piece(r, clock_mono_ns(), a->reason);
@@ -407,7 +440,7 @@ int recorder_reconcile_take(struct recorder *r, const struct slurmdb_answer *a, 
 	case SLURMDB_JOB_ALONE:
 		if (asked && asked->of_slurmctld && (!row || !row->end))
 			return reconcile_ask_again(r, asked, row ? row->submit_host : NULL);
-		if (!row || !row->end || reconcile_is_known(r, row, err))
+		if (!reconcile_has_ended(row) || reconcile_is_known(r, row, err))
 			return 0;
 		return reconcile_put(r, row, asked, err);
 	}

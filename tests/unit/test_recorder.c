@@ -22,11 +22,11 @@ struct slurmdb_client {
 	struct {
 		struct slurmdb_want want;
 		uint64_t tag;
-	} asked[16];
+	} asked[RECORDER_ASKED_MAX + 1];
 	size_t nasked;
 	uint64_t window_from, window_to, window_tag;
-	struct slurmdb_answer answer[16];
-	size_t nanswers;
+	struct slurmdb_answer answer[3 * RECORDER_ASKED_MAX];
+	size_t nanswers, ntaken;
 };
 
 static struct slurmdb_client dbd, ctld;
@@ -55,10 +55,11 @@ int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t 
 int slurmdb_client_take(struct slurmdb_client *c, uint64_t now_mono_ns, struct slurmdb_answer *ret)
 {
 	(void)now_mono_ns;
-	if (!c->nanswers)
+	if (c->ntaken == c->nanswers) {
+		c->ntaken = c->nanswers = 0;
 		return 0;
-	*ret = c->answer[0];
-	memmove(c->answer, c->answer + 1, --c->nanswers * sizeof(c->answer[0]));
+	}
+	*ret = c->answer[c->ntaken++];
 	return 1;
 }
 
@@ -652,8 +653,12 @@ static void test_reconcile(void)
 {
 	struct errmsg err = { 0 };
 	struct record *others = row(12, wall, false);
+	struct record *part = row(10, wall, false);
 	uint64_t known_end = r.known_end;
 	uint64_t tag;
+
+	free(part->state);
+	part->state = strdup("RESIZING");
 
 	r.marker = &marker;
 	(void)record_key(others, others_key, sizeof(others_key));
@@ -671,6 +676,7 @@ static void test_reconcile(void)
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(7, known_end, false));
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(9, wall, false));
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, others);
+	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, part);
 	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
 	run(0);
 	is_u64(ctld.nasked, 1, "slurmctld is asked for the job that neither this recorder nor the other one knows");
@@ -796,6 +802,66 @@ static void test_reconcile_recorded(void)
 	run(7200);
 	reclaim();
 	ok(store_has(41), "but the last job is");
+}
+
+/* slurmdbd lists jobs that neither it nor slurmctld finds by their ids. */
+static bool was_asked[3 * RECORDER_ASKED_MAX / 2];
+
+static void answer_absent(struct slurmdb_client *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->nasked; i++) {
+		was_asked[(c->asked[i].want.job_id - 1000) % ARRAY_SIZE(was_asked)] = true;
+		answer(c, c->asked[i].tag, SLURMDB_JOB, SLURMDB_ABSENT, NULL);
+	}
+	c->nasked = 0;
+}
+
+/* Has the search find as many jobs as WAS_ASKED holds, which ended EACH_S seconds after each other. */
+static void find_many(uint64_t each_s)
+{
+	struct errmsg err = { 0 };
+	uint64_t end = wall - 600;
+	unsigned int i, round;
+
+	memset(was_asked, 0, sizeof(was_asked));
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	(void)inbox_flush(inbox, &err);
+	for (round = 0, run(11); round < 2000 && r.reconcile.due_ns != UINT64_MAX; round++, run(11)) {
+		uint64_t tag = r.reconcile.tag;
+
+		for (i = 0; i < ARRAY_SIZE(was_asked) && tag; i++)
+			if (end - i * each_s >= dbd.window_from && end - i * each_s <= dbd.window_to)
+				answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(1000 + i, end - i * each_s, false));
+		if (tag)
+			answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
+		run(0);
+		answer_absent(&ctld);
+		run(0);
+		answer_absent(&dbd);
+	}
+	ok(r.reconcile.due_ns == UINT64_MAX, "the search ends, after %u rounds", round);
+}
+
+static void test_reconcile_many(void)
+{
+	uint64_t end = wall;
+	size_t i, n = 0;
+
+	r.known_end = wall - 3600;
+	run(600);
+	find_many(2);
+	for (i = 0; i < ARRAY_SIZE(was_asked); i++)
+		n += was_asked[i];
+	is_u64(n, ARRAY_SIZE(was_asked), "more jobs in an hour than can be asked for at a time: all are asked for");
+	r.known_end = end;
+	run(600);
+	find_many(0);
+	tell(INBOX_END, 43, wall);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(43, wall - 2, true));
+	run(0);
 }
 
 static void test_starts(void)
@@ -1163,6 +1229,7 @@ int main(void)
 	test_reconcile();
 	test_reconcile_without_answer();
 	test_reconcile_recorded();
+	test_reconcile_many();
 	test_starts();
 	test_full();
 	test_over();
