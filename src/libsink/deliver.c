@@ -43,6 +43,7 @@ struct deliver {
 	uint64_t count;	  /* next sink_item.seq */
 	uint64_t read;	  /* number of the last row that was read, of any kind */
 	uint64_t settled; /* number of the last row that the store knows as settled */
+	bool is_unsettled; /* the store could not note the results; a repeat would go to the sink a second time */
 };
 
 /* --- outages ------------------------------------------------------------------------------------ */
@@ -281,6 +282,7 @@ static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 	seq = done == d->n ? d->read : d->row[done] - 1;
 	rc = store_sink_settle(d->store, d->ops->name, seq, d->refusal,
 			       deliver_list_refused(d, done), err);
+	d->is_unsettled = rc < 0;
 	if (rc < 0)
 		return rc;
 	d->settled = seq;
@@ -347,12 +349,19 @@ struct deliver_round {
 	bool is_open;	  /* items were refused and none acknowledged, but some are still SINK_SENT */
 };
 
-/* Passes the window to the sink and settles what the sink took. */
+/*
+ * Passes the window to the sink and settles what the sink took. If the store could not note the results of the
+ * previous round, only these are settled: a sink may treat each item as new.
+ */
 static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver_round *r)
 {
 	size_t refused;
 	size_t acked;
 
+	if (d->is_unsettled) {
+		r->settled = deliver_settle(d, /* has_acks= */ true, &r->store_err);
+		return;
+	}
 	r->rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, &r->sink_err);
 	if (!r->sink_err.text[0])
 		(void)errmsg_set(&r->sink_err, r->rc, "%s",
@@ -408,7 +417,7 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 	       (r.is_open || (r.is_refusing && deliver_may_look_further(d))));
 	now_mono_ns += clock_mono_ns() - start_ns; /* a pause begins when the try has ended */
 	if (r.settled < 0)
-		/* the store has logged its error; the same items are delivered again */
+		/* the store has logged its error; the next round settles the same items */
 		deliver_failed(d, now_mono_ns, "note the result in the store", r.store_err.text);
 	else if (r.is_refusing)
 		deliver_note_refusing(d, now_mono_ns);

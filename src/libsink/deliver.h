@@ -8,6 +8,9 @@
  * refuses all records counts as down: nothing is set aside, and all records are tried again. A refused job
  * start is dropped, because the record of the job follows.
  *
+ * While the store cannot note what a sink took (its disk is full, for example), the sink gets nothing: each try only
+ * notes the results again. If the recorder ends before that, its next start delivers the records a second time.
+ *
  * Trouble is logged once when it begins and once when it ends. The pause between tries doubles from 1 s to 60 s.
  * It is shortened by up to a quarter, at random, so that many daemons do not return at the same time.
  */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "counted_log.h"
 #include "scratch.h"
@@ -628,6 +629,70 @@ static bool has_lines(const char *path, uint64_t n)
 	return lines_of(path) == n;
 }
 
+/*
+ * Runs ROUNDS rounds while the disk of the store is full. A limit on file size stands in for it; RecordFile is smaller
+ * than the limit.
+ */
+static int run_on_full_disk(struct deliver *d, unsigned int rounds)
+{
+	struct deliver_stats st;
+	struct rlimit limit;
+	struct rlimit old;
+	int settled = 0;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = (struct rlimit){ 4096, old.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &limit);
+	while (rounds--) {
+		deliver_get_stats(d, &st);
+		settled += deliver_run(d, st.next_try_mono_ns, S);
+	}
+	setrlimit(RLIMIT_FSIZE, &old);
+	return settled;
+}
+
+/* The store cannot note what the sink took: the sink does not get it again. */
+static void test_not_noted(void)
+{
+	struct store *s = store_rig_open(dir);
+	char path[PATH_MAX];
+	struct deliver_stats st;
+	struct deliver *d = NULL;
+
+	(void)snprintf(path, sizeof(path), "%s/jobs.jsonl", dir);
+	(void)snprintf(settings.record_file, sizeof(settings.record_file), "%s", path);
+	is_int(store_set_sinks(s, "file", &err), 0, "a store");
+	forget_log();
+	put_job(s, STORE_RECORD, 1, "{}");
+	put_job(s, STORE_RECORD, 2, "two\nlines");
+	put_job(s, STORE_RECORD, 3, "{}");
+	is_int(deliver_create(s, dir, &sink_file, &settings, &d, &err), 0, "a sink that takes each item as new");
+	is_int(run_on_full_disk(d, 4), 0, "four rounds while the disk of the store is full");
+	is_u64(lines_of(path), 2, "the sink got each record once");
+	deliver_get_stats(d, &st);
+	ok(st.is_down && st.retries == 4 && !st.acked && !st.refused, "nothing counts as delivered");
+	is_int(errors, 2, "logged once by the store and once for the sink");
+	put_job(s, STORE_RECORD, 4, "{}");
+	is_int(deliver_run(d, st.next_try_mono_ns, S), 3, "there is room: all three are noted");
+	is_u64(lines_of(path), 2, "and not sent again");
+	is_str(list("file"), "2 two\nlines record is empty or not one line;", "the refused one is set aside");
+	deliver_get_stats(d, &st);
+	ok(!st.is_down && st.acked == 2 && st.refused == 1, "counted");
+	is_int(deliver_run(d, S, S), 1, "the next record");
+	is_u64(lines_of(path), 3, "is sent");
+	is_u64(cursor_of("file"), 4, "and noted");
+
+	put_job(s, STORE_RECORD, 5, "{}");
+	is_int(run_on_full_disk(d, 1), 0, "full again");
+	is_u64(lines_of(path), 4, "the sink got one more");
+	deliver_destroy(d);
+	is_u64(lines_of(path), 4, "the end does not send it again");
+	is_u64(cursor_of("file"), 5, "and notes it");
+	store_close(s);
+	scratch_clear(dir);
+}
+
 static void test_threads(void)
 {
 	struct store *s = store_rig_open(dir);
@@ -698,6 +763,7 @@ int main(void)
 	test_start_dropped();
 	test_large();
 	test_restart();
+	test_not_noted();
 	test_threads();
 	scratch_clear(dir);
 	is_int(rmdir(dir), 0, "nothing left behind");
