@@ -377,6 +377,12 @@ int inbox_flush(struct inbox_writer *w, struct errmsg *err)
 
 /* --- the reader ---------------------------------------------------------------------------------- */
 
+/* A file that was left before its end. It keeps its name until the store has the loss of its other entries. */
+struct inbox_damage {
+	struct inbox_pos pos; /* of the first entry that cannot be read */
+	bool is_foreign;      /* another layout */
+};
+
 struct inbox_reader {
 	char path[PATH_MAX];
 	int dir, watch;
@@ -384,6 +390,8 @@ struct inbox_reader {
 	uint32_t foreign; /* the open file's layout if it is not ours; else 0 */
 	uint64_t foreign_told; /* the last such file of which the log has a line */
 	struct inbox_pos pos;
+	struct inbox_damage *damage; /* in the order of the files */
+	size_t ndamage;
 	unsigned char *buf; /* room for a frame and INBOX_ENTRY_MAX bytes */
 };
 
@@ -423,6 +431,7 @@ void inbox_reader_close(struct inbox_reader *r)
 	util_closep(&r->fd);
 	util_closep(&r->watch);
 	util_closep(&r->dir);
+	free(r->damage);
 	free(r->buf);
 	free(r);
 }
@@ -447,6 +456,9 @@ void inbox_reader_rewind(struct inbox_reader *r, const struct inbox_pos *pos)
 {
 	inbox_close_file(r);
 	r->pos = *pos;
+	/* the files from POS on are read again */
+	while (r->ndamage && r->damage[r->ndamage - 1].pos.file >= pos->file)
+		r->ndamage--;
 }
 
 static void inbox_drain_watch(struct inbox_reader *r)
@@ -544,26 +556,33 @@ static void inbox_tell_foreign(struct inbox_reader *r, enum inbox_look look)
 		     "until slurmctld is restarted with the one of this recorder", r->path);
 }
 
-/*
- * Leaves a file that has a successor, so nothing will be added to it. True: entries in it are lost.
- */
-static bool inbox_leave_file(struct inbox_reader *r, enum inbox_look look)
+static int inbox_note_damage(struct inbox_reader *r, struct errmsg *err)
 {
-	char from[32], to[40];
+	struct inbox_damage *more = realloc(r->damage, (r->ndamage + 1) * sizeof(*more));
 
-	inbox_name(r->pos.file, from);
-	if (look == INBOX_TORN) {
+	if (!more)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	r->damage = more;
+	r->damage[r->ndamage++] = (struct inbox_damage){ .pos = r->pos, .is_foreign = r->foreign };
+	return 0;
+}
+
+/*
+ * Leaves a file that has a successor, so nothing will be added to it. 1: entries in it are lost; 0: none is.
+ */
+static int inbox_leave_file(struct inbox_reader *r, enum inbox_look look, struct errmsg *err)
+{
+	char name[32];
+	int rc;
+
+	if (look == INBOX_DAMAGED) {
+		rc = inbox_note_damage(r, err);
+		if (rc < 0)
+			return rc;
+	} else if (look == INBOX_TORN) {
+		inbox_name(r->pos.file, name);
 		logger_info("ceems: %s/%s: its last entry is not whole, as the writer was killed or the disk "
-			    "was full", r->path, from);
-	} else if (look == INBOX_DAMAGED) {
-		(void)snprintf(to, sizeof(to), "damaged-%016" PRIx64, r->pos.file);
-		(void)renameat(r->dir, from, r->dir, to);
-		if (r->foreign)
-			logger_info("ceems: %s/%s is of another version of jobcomp_ceems.so and renamed to %s; jobs "
-				    "that ended then are looked for in slurmdbd", r->path, from, to);
-		else
-			logger_error("ceems: %s/%s is damaged from byte %" PRIu64 " on and renamed to %s; jobs that "
-				     "ended then are looked for in slurmdbd", r->path, from, r->pos.offset, to);
+			    "was full", r->path, name);
 	}
 	inbox_close_file(r);
 	r->pos = (struct inbox_pos){ .file = r->pos.file + 1 };
@@ -609,12 +628,31 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 				inbox_close_file(r); /* close it: the header may still be written */
 			return 0;
 		}
-		if (inbox_leave_file(r, look)) {
+		rc = inbox_leave_file(r, look, err);
+		if (rc < 0)
+			return rc;
+		if (rc > 0) {
 			*ret = (struct inbox_entry){ .kind = INBOX_LOST, .data = &unknown_number,
 						     .len = sizeof(unknown_number) };
 			return 1;
 		}
 	}
+}
+
+/* Keeps a damaged file under another name. */
+static void inbox_set_aside(struct inbox_reader *r, const struct inbox_damage *d)
+{
+	char from[32], to[40];
+
+	inbox_name(d->pos.file, from);
+	(void)snprintf(to, sizeof(to), "damaged-%016" PRIx64, d->pos.file);
+	(void)renameat(r->dir, from, r->dir, to);
+	if (d->is_foreign)
+		logger_info("ceems: %s/%s is of another version of jobcomp_ceems.so and renamed to %s; jobs "
+			    "that ended then are looked for in slurmdbd", r->path, from, to);
+	else
+		logger_error("ceems: %s/%s is damaged from byte %" PRIu64 " on and renamed to %s; jobs that "
+			     "ended then are looked for in slurmdbd", r->path, from, d->pos.offset, to);
 }
 
 void inbox_reader_release(struct inbox_reader *r, const struct inbox_pos *pos)
@@ -624,6 +662,11 @@ void inbox_reader_release(struct inbox_reader *r, const struct inbox_pos *pos)
 	size_t n = 0;
 	size_t i;
 
+	for (i = 0; i < r->ndamage && r->damage[i].pos.file < pos->file; i++)
+		inbox_set_aside(r, &r->damage[i]);
+	r->ndamage -= i;
+	if (i)
+		memmove(r->damage, r->damage + i, r->ndamage * sizeof(*r->damage));
 	if (inbox_list(r->dir, &list, &n) < 0)
 		return;
 	for (i = 0; i < n && list[i] < pos->file; i++) {

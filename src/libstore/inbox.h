@@ -94,9 +94,8 @@ int inbox_reader_open(const char *dir, const struct inbox_pos *from, struct inbo
 void inbox_reader_close(struct inbox_reader *r);
 
 /*
- * Reads the next entry. 1: there is one; 0: no more for now; -errno: reading failed. A file that is
- * damaged in the middle is renamed to "damaged-<number>", which is logged. In place of its
- * remaining entries one INBOX_LOST is returned.
+ * Reads the next entry. 1: there is one; 0: no more for now; -errno: reading failed. If a file is
+ * damaged in the middle, one INBOX_LOST is returned in place of its remaining entries.
  */
 int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err);
 /* Returns the position behind the entry that was read last. */
@@ -106,7 +105,10 @@ void inbox_reader_get_pos(const struct inbox_reader *r, struct inbox_pos *ret);
  * stored.
  */
 void inbox_reader_rewind(struct inbox_reader *r, const struct inbox_pos *pos);
-/* Deletes the files before POS. Call it when the store has all entries before POS. */
+/*
+ * Deletes the files before POS. Call it when the store has all entries before POS. A file that R
+ * found damaged is renamed to "damaged-<number>" instead, which is logged.
+ */
 void inbox_reader_release(struct inbox_reader *r, const struct inbox_pos *pos);
 /*
  * Returns a descriptor to poll for POLLIN: there may be more entries. inbox_read() clears it when

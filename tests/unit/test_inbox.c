@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -77,6 +78,26 @@ static unsigned int read_all(struct inbox_reader *r, uint64_t *ret_last)
 	}
 	is_int(rc, 0, "reading ends without an error");
 	return n;
+}
+
+/* Reads all entries. Returns the numbers of the ends, and "lost" for each loss. */
+static const char *read_text(struct inbox_reader *r, char *buf, size_t size)
+{
+	struct errmsg err = { 0 };
+	struct inbox_entry e;
+	uint64_t number = 0;
+	size_t used = 0;
+
+	buf[0] = '\0';
+	while (inbox_read(r, &e, &err) > 0) {
+		if (e.kind == INBOX_END)
+			memcpy(&number, e.data, sizeof(number));
+		if (e.kind == INBOX_END && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "%" PRIu64 " ", number);
+		else if (e.kind == INBOX_LOST && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "lost ");
+	}
+	return buf;
 }
 
 static unsigned int count_files(const char *prefix)
@@ -241,27 +262,36 @@ static void test_torn(void)
 	inbox_writer_close(w);
 }
 
+/* Writes a file of the entries NUMBER, NUMBER + 1 and NUMBER + 2, of which the second is damaged. */
+static struct inbox_writer *write_damaged(uint64_t number)
+{
+	struct inbox_writer *w = writer();
+	char path[PATH_MAX];
+	int fd;
+
+	put(w, number, 40);
+	put(w, number + 1, 40);
+	put(w, number + 2, 40);
+	newest(path, sizeof(path));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || pwrite(fd, "x", 1, 16 + 16 + sizeof(struct job_site) + 56 + 20) != 1)
+		bail("cannot damage it");
+	(void)close(fd);
+	return w;
+}
+
 static void test_damaged(void)
 {
 	struct inbox_writer *w;
 	struct inbox_reader *r;
 	struct errmsg err = { 0 };
 	struct inbox_entry e;
-	char path[PATH_MAX];
+	struct inbox_pos pos;
 	uint64_t last = 0;
 	bool lost = false;
-	int fd;
 
 	empty_dir();
-	w = writer();
-	put(w, 1, 40);
-	put(w, 2, 40);
-	put(w, 3, 40);
-	newest(path, sizeof(path));
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || pwrite(fd, "x", 1, 16 + 16 + sizeof(struct job_site) + 56 + 20) != 1)
-		bail("cannot damage it");
-	(void)close(fd);
+	w = write_damaged(1);
 	r = reader(&begin);
 	is_u64(read_all(r, &last), 1, "what is in front of the damage is read");
 	inbox_writer_close(w);
@@ -274,7 +304,40 @@ static void test_damaged(void)
 			memcpy(&last, e.data, sizeof(last));
 	ok(lost, "the loss of entries is reported");
 	is_u64(last, 4, "and the next file is read");
+	inbox_reader_get_pos(r, &pos);
+	inbox_reader_release(r, &pos);
 	is_u64(count_files("damaged-"), 1, "the damaged one is kept under another name");
+	is_u64(count_files("inbox-"), 1, "and the next one stays");
+	inbox_reader_close(r);
+	inbox_writer_close(w);
+}
+
+/* What could not be stored comes again, the loss of entries as well. */
+static void test_damaged_not_stored(void)
+{
+	static const char want[] = "1 lost 4 lost 7 ";
+	struct inbox_writer *w;
+	struct inbox_reader *r;
+	struct inbox_pos pos;
+	char seen[64];
+
+	empty_dir();
+	inbox_writer_close(write_damaged(1));
+	inbox_writer_close(write_damaged(4));
+	w = writer();
+	put(w, 7, 40);
+	r = reader(&begin);
+	is_str(read_text(r, seen, sizeof(seen)), want, "two damaged files and a good one");
+	inbox_reader_rewind(r, &begin);
+	is_str(read_text(r, seen, sizeof(seen)), want, "the same after a rewind");
+	inbox_reader_close(r);
+	r = reader(&begin);
+	is_str(read_text(r, seen, sizeof(seen)), want, "the same to another reader");
+	inbox_reader_get_pos(r, &pos);
+	is_u64(count_files("inbox-"), 3, "until then all files keep their names");
+	inbox_reader_release(r, &pos);
+	is_u64(count_files("inbox-"), 1, "when all is stored, they go");
+	is_u64(count_files("damaged-"), 2, "and the damaged ones are kept");
 	inbox_reader_close(r);
 	inbox_writer_close(w);
 }
@@ -327,6 +390,8 @@ static void test_foreign(void)
 	}
 	is_u64(lost, 1, "a successor: what was not read is reported lost");
 	is_u64(last, 3, "and the successor is read");
+	inbox_reader_get_pos(r, &pos);
+	inbox_reader_release(r, &pos);
 	is_u64(count_files("damaged-"), 1, "the file is kept under another name");
 	spoil_layout();
 	inbox_reader_get_pos(r, &pos);
@@ -337,6 +402,8 @@ static void test_foreign(void)
 	r = reader(&pos);
 	is_u64(read_all(r, &last), 1, "a file that was read completely is left");
 	is_u64(last, 4, "for the next one");
+	inbox_reader_get_pos(r, &pos);
+	inbox_reader_release(r, &pos);
 	is_u64(count_files("damaged-"), 1, "and not kept");
 	inbox_reader_close(r);
 	inbox_writer_close(w);
@@ -430,6 +497,7 @@ int main(void)
 	test_rotates();
 	test_torn();
 	test_damaged();
+	test_damaged_not_stored();
 	test_foreign();
 	test_full();
 	test_killed();
