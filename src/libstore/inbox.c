@@ -38,6 +38,8 @@ _Static_assert(sizeof(struct inbox_header) % INBOX_ALIGN == 0, "frames are align
 _Static_assert(sizeof(struct inbox_frame) % INBOX_ALIGN == 0, "entries are aligned");
 _Static_assert(sizeof(struct job_site) % INBOX_ALIGN == 0, "and what is behind them");
 
+static const uint64_t inbox_unknown_number; /* data of an INBOX_LOST */
+
 static size_t inbox_padded(size_t len)
 {
 	return (len + INBOX_ALIGN - 1) / INBOX_ALIGN * INBOX_ALIGN;
@@ -127,6 +129,14 @@ static int inbox_open_dir(const char *path, struct errmsg *err)
 	return fd < 0 ? errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot open", path) : fd;
 }
 
+/* Returns true if the file or folder that FD has open was removed. */
+static bool inbox_is_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
 /* Bytes of entries behind FROM in file NUMBER of BYTES bytes. */
 static uint64_t inbox_unread_bytes(uint64_t number, uint64_t bytes, const struct inbox_pos *from)
 {
@@ -171,7 +181,7 @@ int inbox_get_status(const char *path, const struct inbox_pos *from, struct inbo
 struct inbox_writer {
 	char path[PATH_MAX];
 	struct job_site site;
-	int dir;
+	int dir;	/* -1: not open */
 	int fd;		/* -1: the next write must start a file */
 	uint64_t number; /* number of the open file */
 	uint64_t used;	/* bytes in the open file */
@@ -219,6 +229,41 @@ static void inbox_end_file(struct inbox_writer *w)
 	w->fd = -1;
 }
 
+/* Creates the folder. Checks its parent first: mkdir() on a network file system may hang. */
+static int inbox_make_dir(const char *path, struct errmsg *err)
+{
+	char parent[PATH_MAX];
+	char *slash;
+	int rc;
+
+	(void)snprintf(parent, sizeof(parent), "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash > parent)
+		*slash = '\0';
+	rc = localfs_check(parent, INBOX_KEY_NAME, err);
+	if (rc == 0 && mkdir(path, 0700) < 0 && errno != EEXIST)
+		rc = errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot create", path);
+	return rc;
+}
+
+/* Opens the folder, also if it was removed since. */
+static int inbox_ensure_dir(struct inbox_writer *w, struct errmsg *err)
+{
+	int rc;
+
+	if (w->dir >= 0 && !inbox_is_removed(w->dir))
+		return 0;
+	util_closep(&w->dir);
+	w->dir = -1;
+	rc = inbox_make_dir(w->path, err);
+	if (rc == 0)
+		rc = inbox_open_dir(w->path, err);
+	if (rc < 0)
+		return rc;
+	w->dir = rc;
+	return 0;
+}
+
 static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 {
 	struct {
@@ -229,8 +274,10 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 		.frame = { .len = sizeof(w->site), .kind = INBOX_SITE },
 		.site = w->site };
 	char name[32];
-	int rc;
+	int rc = inbox_ensure_dir(w, err);
 
+	if (rc < 0)
+		return rc;
 	if (inbox_total_bytes(w) >= INBOX_MAX_BYTES)
 		return errmsg_set(err, -ENOSPC, INBOX_KEY_NAME "=%s is full: ceems-recorder does not "
 				  "read it; start the recorder, or see its log", w->path);
@@ -256,42 +303,18 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 	return 0;
 }
 
-/* Creates the folder. Checks its parent first: mkdir() on a network file system may hang. */
-static int inbox_make_dir(const char *path, struct errmsg *err)
-{
-	char parent[PATH_MAX];
-	char *slash;
-	int rc;
-
-	(void)snprintf(parent, sizeof(parent), "%s", path);
-	slash = strrchr(parent, '/');
-	if (slash > parent)
-		*slash = '\0';
-	rc = localfs_check(parent, INBOX_KEY_NAME, err);
-	if (rc == 0 && mkdir(path, 0700) < 0 && errno != EEXIST)
-		rc = errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot create", path);
-	return rc;
-}
-
 int inbox_writer_open(const char *path, const struct job_site *site, struct inbox_writer **ret,
 		      struct errmsg *err)
 {
-	struct inbox_writer *w;
-	int rc = inbox_make_dir(path, err);
+	struct inbox_writer *w = calloc(1, sizeof(*w));
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	w = calloc(1, sizeof(*w));
 	if (!w)
 		return errmsg_set(err, -ENOMEM, "out of memory");
 	w->fd = w->dir = -1;
 	w->site = *site;
 	(void)snprintf(w->path, sizeof(w->path), "%s", path);
-	rc = inbox_open_dir(path, err);
-	if (rc >= 0) {
-		w->dir = rc;
-		rc = inbox_begin_file(w, err);
-	}
+	rc = inbox_begin_file(w, err);
 	if (rc < 0) {
 		inbox_writer_close(w);
 		return rc;
@@ -335,8 +358,28 @@ int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data,
 	return 0;
 }
 
+/* Ends a file that was removed: its entries in memory are written again, the loss of the others is told. */
+static int inbox_end_removed(struct inbox_writer *w, struct errmsg *err)
+{
+	int rc = inbox_append(w, INBOX_LOST, &inbox_unknown_number, sizeof(inbox_unknown_number));
+
+	if (rc < 0)
+		return errmsg_errno(err, rc, INBOX_KEY_NAME "=%s", w->path);
+	logger_error("ceems: jobcomp: " INBOX_KEY_NAME "=%s: a file with job ends was removed; ceems-recorder looks "
+		     "for them in slurmdbd", w->path);
+	inbox_end_file(w);
+	return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s: a file was removed", w->path);
+}
+
 static int inbox_write_out(struct inbox_writer *w, struct errmsg *err)
 {
+	int rc;
+
+	if (w->fd < 0) {
+		rc = inbox_begin_file(w, err);
+		if (rc < 0)
+			return rc;
+	}
 	while (w->sent < w->len) {
 		ssize_t n = write(w->fd, w->buf + w->sent, w->len - w->sent);
 
@@ -348,7 +391,7 @@ static int inbox_write_out(struct inbox_writer *w, struct errmsg *err)
 		w->used += (uint64_t)n;
 	}
 	if (fdatasync(w->fd) == 0)
-		return 0;
+		return inbox_is_removed(w->fd) ? inbox_end_removed(w, err) : 0;
 	/*
 	 * after a failed sync the state of the pages is unknown: write all of it again, to a new
 	 * file
@@ -360,15 +403,14 @@ static int inbox_write_out(struct inbox_writer *w, struct errmsg *err)
 
 int inbox_flush(struct inbox_writer *w, struct errmsg *err)
 {
-	int rc = 0;
+	int rc;
 
 	if (w->fd >= 0 && !w->sent && w->used >= INBOX_FILE_BYTES)
 		inbox_end_file(w);
 	if (!w->len)
 		return 0;
-	if (w->fd < 0)
-		rc = inbox_begin_file(w, err);
-	if (rc == 0)
+	rc = inbox_write_out(w, err);
+	if (rc == -ESTALE)
 		rc = inbox_write_out(w, err);
 	if (rc == 0)
 		w->len = w->sent = 0;
@@ -389,6 +431,7 @@ struct inbox_reader {
 	int fd; /* -1: no file is open */
 	uint32_t foreign; /* the open file's layout if it is not ours; else 0 */
 	uint64_t foreign_told; /* the last such file of which the log has a line */
+	bool is_at_end; /* the last inbox_read() found no entry */
 	struct inbox_pos pos;
 	struct inbox_damage *damage; /* in the order of the files */
 	size_t ndamage;
@@ -589,9 +632,8 @@ static int inbox_leave_file(struct inbox_reader *r, enum inbox_look look, struct
 	return look == INBOX_DAMAGED;
 }
 
-int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err)
+static int inbox_read_next(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err)
 {
-	static const uint64_t unknown_number;
 	enum inbox_look look;
 	uint64_t next;
 	int rc;
@@ -632,11 +674,23 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 		if (rc < 0)
 			return rc;
 		if (rc > 0) {
-			*ret = (struct inbox_entry){ .kind = INBOX_LOST, .data = &unknown_number,
-						     .len = sizeof(unknown_number) };
+			*ret = (struct inbox_entry){ .kind = INBOX_LOST, .data = &inbox_unknown_number,
+						     .len = sizeof(inbox_unknown_number) };
 			return 1;
 		}
 	}
+}
+
+int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err)
+{
+	bool was_at_end = r->is_at_end;
+	int rc = inbox_read_next(r, ret, err);
+
+	r->is_at_end = rc == 0;
+	/* not at once, because entries of a removed file cannot be read again: the caller stores them first */
+	if (rc == 0 && was_at_end && inbox_is_removed(r->dir))
+		return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s was removed", r->path);
+	return rc;
 }
 
 /* Keeps a damaged file under another name. */

@@ -476,6 +476,94 @@ static void test_killed(void)
 	inbox_reader_close(r);
 }
 
+static void remove_newest_file(void)
+{
+	char path[PATH_MAX];
+
+	newest(path, sizeof(path));
+	if (unlink(path) < 0)
+		bail("cannot remove the file");
+}
+
+/* Somebody removes the file: nothing goes into it, and the loss of what was in it is told. */
+static void test_file_removed(void)
+{
+	struct inbox_writer *w;
+	struct inbox_reader *r;
+	char seen[64];
+
+	empty_dir();
+	w = writer();
+	put(w, 1, 40);
+	remove_newest_file();
+	put(w, 2, 40);
+	put(w, 3, 40);
+	r = reader(&begin);
+	is_str(read_text(r, seen, sizeof(seen)), "2 lost 3 ", "what is written then is in a new file");
+	is_u64(count_files("inbox-"), 1, "in one");
+	inbox_reader_close(r);
+	inbox_writer_close(w);
+}
+
+/* Somebody removes the folder, while the reader has a file of it open. */
+static void test_folder_removed(void)
+{
+	struct errmsg err = { 0 };
+	struct inbox_writer *w;
+	struct inbox_reader *r;
+	struct inbox_entry e;
+	struct inbox_pos pos;
+	char seen[64];
+
+	empty_dir();
+	w = writer();
+	put(w, 1, 40);
+	r = reader(&begin);
+	is_str(read_text(r, seen, sizeof(seen)), "1 ", "an entry");
+	put(w, 2, 40);
+	empty_dir();
+	put(w, 3, 40);
+	ok(strstr(read_text(r, seen, sizeof(seen)), "2 ") == seen, "the reader gets what is in the removed file");
+	is_int(inbox_read(r, &e, &err), -ESTALE, "then hears of the removal");
+	ok(strstr(err.text, dir) && strstr(err.text, "was removed"), "as: %s", err.text);
+	inbox_reader_get_pos(r, &pos);
+	inbox_reader_close(r);
+	r = reader(&pos);
+	is_str(read_text(r, seen, sizeof(seen)), "3 lost ", "the new folder has the rest");
+	put(w, 4, 40);
+	is_str(read_text(r, seen, sizeof(seen)), "4 ", "and is written on");
+	inbox_reader_close(r);
+	inbox_writer_close(w);
+}
+
+/* The folder cannot be made again at once: the entries wait in memory. */
+static void test_parent_removed(void)
+{
+	struct errmsg err = { 0 };
+	char parent[PATH_MAX];
+	struct inbox_writer *w;
+	struct inbox_reader *r;
+	uint64_t number = 2;
+	char seen[64];
+
+	empty_dir();
+	w = writer();
+	put(w, 1, 40);
+	empty_dir();
+	(void)snprintf(parent, sizeof(parent), "%s", dir);
+	*strrchr(parent, '/') = '\0';
+	(void)rmdir(parent);
+	(void)inbox_append(w, INBOX_END, &number, sizeof(number));
+	is_int(inbox_flush(w, &err), -ENOENT, "no place for the folder");
+	is_int(inbox_flush(w, &err), -ENOENT, "nor later");
+	(void)mkdir(parent, 0700);
+	is_int(inbox_flush(w, &err), 0, "now there is");
+	r = reader(&begin);
+	is_str(read_text(r, seen, sizeof(seen)), "2 lost ", "and the entry is there");
+	inbox_reader_close(r);
+	inbox_writer_close(w);
+}
+
 static void test_refused(void)
 {
 	struct inbox_writer *w = NULL;
@@ -501,6 +589,9 @@ int main(void)
 	test_foreign();
 	test_full();
 	test_killed();
+	test_file_removed();
+	test_folder_removed();
+	test_parent_removed();
 	test_refused();
 	empty_dir();
 	(void)rmdir(base);
