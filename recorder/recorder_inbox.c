@@ -254,10 +254,14 @@ bool recorder_inbox_take(struct recorder *r, uint64_t now_ns)
 		return false;
 	}
 	if (rc < 0) {
-		if (!of_store)
-			logger_log_once(&trouble, LOGGER_ERROR, "ceems: %s; job ends are not taken", err.text);
-		else
+		if (of_store) {
 			logger_debug("ceems: job ends wait in InboxDir: %s", err.text);
+		} else if (rc == -ESTALE) {
+			logger_error("ceems: %s; it is opened again when slurmctld has made it", err.text);
+			inbox_reader_close(TAKE_PTR(r->inbox));
+		} else {
+			logger_log_once(&trouble, LOGGER_ERROR, "ceems: %s; job ends are not taken", err.text);
+		}
 		r->inbox_retry_ns = now_ns + RETRY_NS;
 		return false;
 	}

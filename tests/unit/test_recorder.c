@@ -14,6 +14,7 @@
 #include "src/libstore/store_view.h"
 #include "src/libutil/clock.h"
 
+#include "counted_log.h"
 #include "tap.h"
 
 /* --- what the recorder asks ------------------------------------------------------------------------ */
@@ -1070,6 +1071,31 @@ static void test_reconcile_in_pieces(void)
 	is_u64(r.reconcile.from, 0, "until it is over");
 }
 
+/* Somebody removes InboxDir; the plugin makes it again with the next job end. */
+static void test_inbox_removed(void)
+{
+	char command[64];
+	uint64_t before;
+
+	run(5); /* all is taken */
+	before = r.total.ends;
+	logger_set_sink(count_log);
+	forget_log();
+	(void)snprintf(command, sizeof(command), "rm -rf '%s/inbox'", base);
+	ok(system(command) == 0, "InboxDir is removed");
+	run(5);
+	run(5);
+	is_int(errors, 1, "which the recorder logs once");
+	ok(strstr(last_line, "inbox was removed; it is opened again when slurmctld has made it") != NULL, "as: %s", last_line);
+	tell(INBOX_END, 20, wall);
+	run(5);
+	is_u64(r.total.ends, before + 1, "the next job end is taken from the new folder");
+	tell(INBOX_END, 21, wall);
+	is_u64(r.total.ends, before + 2, "as is the one after it");
+	is_int(errors, 2, "the plugin has logged its part");
+	logger_set_sink(NULL);
+}
+
 /* --- ceems_controller.prom ------------------------------------------------------------------------- */
 
 static const char *prom_text;
@@ -1236,6 +1262,7 @@ int main(void)
 	test_reconcile_full();
 	test_reconcile_in_pieces();
 	test_prom();
+	test_inbox_removed();
 	recorder_jobs_fini(&r);
 	inbox_reader_close(r.inbox);
 	inbox_writer_close(inbox);
