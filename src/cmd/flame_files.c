@@ -25,12 +25,23 @@ static size_t choose_type(const struct profile *p)
 	return type >= 0 ? (size_t)type : p->ntypes - 1;
 }
 
+static const char *label_text(const struct profile *p, size_t sample, const char *key)
+{
+	const struct profile_label *label = profile_label(&p->sample[sample], key);
+
+	return label && label->text ? label->text : "";
+}
+
+/* Writes the label that all samples share. A file that was put together from several steps or nodes has none: "". */
 static void take_label(const struct profile *p, const char *key, char *ret, size_t size)
 {
-	const struct profile_label *label = p->nsamples ? profile_label(&p->sample[0], key) : NULL;
+	const char *text = p->nsamples ? label_text(p, 0, key) : "";
+	size_t i;
 
-	if (label && label->text)
-		(void)text_mask(label->text, ret, size);
+	for (i = 1; i < p->nsamples && *text; i++)
+		if (strcmp(label_text(p, i, key), text) != 0)
+			text = "";
+	(void)text_mask(text, ret, size);
 	ret[size - 1] = '\0';
 }
 
@@ -72,7 +83,7 @@ static bool is_replaced(struct flame_files *f, struct flame_file *file)
 	for (i = 0; i < f->n; i++) {
 		struct flame_file *other = &f->file[i], older = *file;
 
-		if (!*file->step || !*file->node || strcmp(file->job, other->job) != 0 ||
+		if (!*file->job || !*file->step || !*file->node || strcmp(file->job, other->job) != 0 ||
 		    strcmp(file->step, other->step) != 0 || strcmp(file->node, other->node) != 0)
 			continue;
 		(void)cmd_error("step %s.%s on %s ran twice: its earlier run is left out", file->job, file->step, file->node);

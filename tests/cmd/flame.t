@@ -210,7 +210,10 @@ has "$(SLURM_CONF=$dir/none flame 10 --per-joule)" "step 10.0 has samples of tim
 	"  but not the energy of both nodes together"
 rm ceems-trace-7.0-n2.csv
 has "$(SLURM_CONF=$dir/none flame 7 --per-joule)" "the energy of step 7.0 is not known" "  without a trace"
-has "$(SLURM_CONF=$dir/none flame job.pb.gz --per-joule)" "is not known" "  of a file that has no step's name"
+has "$(SLURM_CONF=$dir/none flame job.pb.gz --per-joule)" "is not known" "  of a file with samples of both nodes"
+has "$(flame job.pb.gz)" "profile: 2.00 s of CPU time, 200 samples" "  which is not one node's"
+has "$(SLURM_CONF=$dir/none flame one.pb.gz --per-joule)" "profile on n1: 30 J of energy, 100 samples" \
+	"  but of a file with samples of one node"
 
 # --- which files
 is "$(flame 77)" "ceems: you own no profile of job 77 in .; use --dir to look in another folder" "no file"
