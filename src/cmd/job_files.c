@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* strverscmp */
+
 #include "src/cmd/job_files.h"
 
 #include <dirent.h>
@@ -118,17 +120,65 @@ struct file_search {
 	bool is_found;
 };
 
-static int find_in(struct file_search *s, const char *dir)
+struct names {
+	char **name;
+	size_t n;
+};
+
+static void names_fini(struct names *names)
 {
-	char path[PATH_MAX];
+	while (names->n)
+		free(names->name[--names->n]);
+	free(names->name);
+}
+
+static int names_add(struct names *names, const char *name)
+{
+	char **more = reallocarray(names->name, names->n + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	names->name = more;
+	names->name[names->n] = strdup(name);
+	if (!names->name[names->n])
+		return -ENOMEM;
+	names->n++;
+	return 0;
+}
+
+/* n2 comes before n10. */
+static int compare_names(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Lists the wanted names in DIR, sorted: the order of readdir() differs between file systems. */
+static int list_wanted(const struct file_search *s, const char *dir, struct names *ret)
+{
 	DIR *d = opendir(dir);
 	struct dirent *e;
-	uid_t uid;
-	int rc = CMD_OK;
+	int rc = 0;
 
-	while (d && rc == CMD_OK && (e = readdir(d))) {
-		if (!is_wanted(s->kind, e->d_name, s->ids) ||
-		    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= sizeof(path) ||
+	while (d && rc == 0 && (e = readdir(d)))
+		if (is_wanted(s->kind, e->d_name, s->ids))
+			rc = names_add(ret, e->d_name);
+	if (d)
+		(void)closedir(d);
+	if (ret->n)
+		qsort(ret->name, ret->n, sizeof(*ret->name), compare_names);
+	return rc;
+}
+
+static int find_in(struct file_search *s, const char *dir)
+{
+	struct names names = { 0 };
+	char path[PATH_MAX];
+	uid_t uid;
+	size_t i;
+	int rc = list_wanted(s, dir, &names) < 0 ? cmd_error("out of memory") : CMD_OK;
+
+	for (i = 0; rc == CMD_OK && i < names.n; i++) {
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, names.name[i]) >= sizeof(path) ||
 		    !is_callers(path, &uid))
 			continue;
 		if (s->is_found && uid != s->uid)
@@ -138,8 +188,7 @@ static int find_in(struct file_search *s, const char *dir)
 		s->uid = uid;
 		s->is_found = true;
 	}
-	if (d)
-		(void)closedir(d);
+	names_fini(&names);
 	return rc;
 }
 

@@ -41,6 +41,13 @@ d = json.load(sys.stdin)
 print(d["columns"], len(d["rows"]), d["rows"][0], d["rows"][-1][-2:])')" \
 	"['job', 'step', 'node', 'time_utc', 'elapsed_s', 'energy_j', 'power_w'] 6 ['7', '0', 'n1', '2026-11-25T10:00:00.000000Z', 0.0, 0, None] [100, 12]" \
 	"as JSON"
+nodes="n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 n12 "
+for node in n12 n3 n7 n10 n1 n5 n9 n2 n11 n4 n8 n6; do
+	trace_file "ceems-trace-6.0-$node.csv" "$node" 0
+done
+is "$(trace 6.0 --csv --metrics energy_j | sed 1d | head -n 12 | cut -d, -f3 | tr '\n' ' ')" "$nodes" \
+	"rows of one time are by node, in whatever order the file system lists the files"
+rm ceems-trace-6.0-*
 
 # --- ids as sacct writes them: tasks of array 5, whose own ids are 80 and 5, components of het job 21
 for name in 5_3-80.0 5_4-5.0 5_4-5.batch 21+0-21.0 21+1-22.0; do
