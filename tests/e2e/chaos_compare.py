@@ -427,12 +427,21 @@ def killed_between(kills, begin, end):
     return any(begin - 1 <= k <= end for k in kills)
 
 
+def slurm_version():
+    version = inside("slurmctld", "-V").split()[1].split(".")
+    return int(version[0]), int(version[1])
+
+
 def tells_a_start_once():
     """slurmctld of 24.11 and later makes a job's index itself, and never says again what was lost when it was
     killed; nor does the job always have its index then (read_config.c:2369, 24.11.5). Until 23.11 it says a
     start again until slurmdbd gives the job an index, and with the end."""
-    version = inside("slurmctld", "-V").split()[1].split(".")
-    return (int(version[0]), int(version[1])) >= (24, 11)
+    return slurm_version() >= (24, 11)
+
+
+def starts_of_slurmctld(storm):
+    """Since 23.11 scontrol reconfigure starts a new slurmctld, which loads the jobs from their saved state as any other."""
+    return storm.get("starts", []) + (storm.get("reconfigured", []) if slurm_version() >= (23, 11) else [])
 
 
 def told_and_not(over, records):
@@ -555,8 +564,9 @@ def main():
     compare_sinks(said_kafka, said_file, rows)
     compare_repeats(said_kafka, rows_of)
     compare_energies(said_kafka)
+    starts = starts_of_slurmctld(storm)
     for record, row in pairs:
-        compare_job(record, row, is_open, kills, storm.get("starts", []))
+        compare_job(record, row, is_open, kills, starts)
     tell_run_again(len(pairs))
     compare_names(storm["names"], said_file, kills)
 

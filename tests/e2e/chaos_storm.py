@@ -33,6 +33,7 @@ counts = {}    # what was submitted, what went wrong
 kills = []     # wall clock of each kill -9 of slurmctld
 room = threading.Event()  # of a soak: there is room for more jobs
 starts = []    # wall clock of each start of slurmctld
+reconfigured = []  # wall clock after each scontrol reconfigure
 lasting = {}   # node -> id of the job that lasts as long as the soak
 stepds = []    # ids of the jobs of which a slurmstepd was killed
 over = threading.Event()
@@ -240,6 +241,12 @@ def back(name):
             starts.append(time.time())
 
 
+def reconfigure():
+    inside("scontrol", "reconfigure", timeout=60)
+    with lock:
+        reconfigured.append(time.time())
+
+
 def killed(name):
     return lambda: kill(name, "KILL"), lambda: back(name)
 
@@ -358,7 +365,7 @@ FAULTS = [  # weight, what, of which at most one at a time, begin and end, for h
     (2, "slurmctld hangs", ("slurmctld",), stopped("slurmctld"), (1, 5)),
     (2, "slurmctld restarted", ("slurmctld",), ended("slurmctld"), (0, 2)),
     (2, "slurmctld reconfigured", ("slurmctld",),
-     (lambda: inside("scontrol", "reconfigure", timeout=60), lambda: None), (0, 0)),
+     (reconfigure, lambda: None), (0, 0)),
     (3, "recorder killed", ("recorder",), killed("recorder"), (0, 4)),
     (2, "recorder hangs", ("recorder",), stopped("recorder"), (1, 6)),
     (1, "recorder restarted", ("recorder",), ended("recorder"), (0, 1)),
@@ -484,7 +491,8 @@ def main():
         t.join()
     good = until(600, "no job is left", nothing_runs)
     with open(OUT, "w", encoding="ascii") as f:
-        json.dump({"names": names, "counts": counts, "kills": kills, "starts": starts, "stepds": stepds}, f)
+        json.dump({"names": names, "counts": counts, "kills": kills, "starts": starts, "reconfigured": reconfigured,
+                   "stepds": stepds}, f)
     for kind, of in counts.items():
         say(f"{kind}: {sum(of.values())}: " + ", ".join(f"{n} {w}" for w, n in sorted(of.items())))
     return 0 if good else 1
