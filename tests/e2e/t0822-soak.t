@@ -73,14 +73,23 @@ diag "$growth"
 wait_for 120 no_step_is_left
 ok $? "no process of a step is left"
 killed=$(jq -r '.stepds | unique | map("job_\(.)") | join("|")' "$e2e_work/storm.json")
-# leftovers: prints how many cgroups are left, without those of jobs whose slurmstepd was killed, which are Slurm's
+# In Slurm 24.11 a thread of the extern slurmstepd becomes the job's user at the end, to close X11, while another removes the
+# cgroups, which fails then and says so (mgr.c:1584, 24.11.5). This happens without our plugins, too. 26.05 closes X11 only
+# for jobs that have it.
+denied=
+if [[ $(inside slurmctld -V) == *' 24.11.'* ]]; then
+	denied=$(sed -n 's/.* \[\([0-9]*\)\.extern\] error: Unable to move pid [0-9]* to root cgroup$/job_\1/p' \
+		"$LOG_DIR"/slurmd.n*.log | sort -u | paste -sd '|')
+	diag "cgroups that Slurm was denied to remove: ${denied:-none}"
+fi
+# leftovers: prints the cgroups that are left, without those that are Slurm's
 leftovers() {
-	inside find /sys/fs/cgroup -type d -name 'job_*' | grep -vE "/(${killed:-none})(/|\$)"
+	inside find /sys/fs/cgroup -type d -name 'job_*' | grep -vE "/(${killed:-none}|${denied:-none})(/|\$)"
 }
 nothing_of() {
 	[ "$(counts "$1")" -le "${before[$1]}" ] || { echo "$(counts "$1") $1, before ${before[$1]}"; return 1; }
 }
-fails "no cgroup of a job is left, other than of jobs whose slurmstepd was killed" leftovers
+fails "no cgroup of a job is left, other than of jobs whose slurmstepd was killed or was denied to remove it" leftovers
 for thing in "${things[@]}"; do
 	wait_for 30 nothing_of "$thing"
 	ok $? "not more $thing than before: $(counts "$thing"), ${before[$thing]}"
