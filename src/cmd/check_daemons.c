@@ -126,6 +126,17 @@ static enum loaded maps_have(const char *pid, const char *file)
 }
 
 /*
+ * Returns whether COMM is the name of a process of DAEMON. Debian's slurmctld is a link to slurmctld-wlm, and a slurmctld that
+ * executed itself anew for scontrol reconfigure (Slurm 23.11 and later) has that name.
+ */
+static bool is_named(const char *comm, const char *daemon)
+{
+	const size_t len = strlen(daemon);
+
+	return !strncmp(comm, daemon, len) && (comm[len] == '\0' || !strcmp(comm + len, "-wlm"));
+}
+
+/*
  * Finds out whether DAEMON on this machine has the plugin FILE loaded, and whether FILE was
  * replaced since.
  */
@@ -149,7 +160,7 @@ static enum loaded has_loaded(const char *daemon, const char *file)
 		if (n < 0)
 			continue; /* the process has just ended */
 		comm[strcspn(comm, "\n")] = '\0';
-		if (!strcmp(comm, daemon))
+		if (is_named(comm, daemon))
 			is = maps_have(e->d_name, file);
 	}
 	if (d)

@@ -82,6 +82,15 @@ has "$out" "ok     slurmctld      answers" "daemons that answer"
 has "$out" "ok     slurmdbd       answers" "  all of them"
 has "$out" "ok     slurmctld      runs jobcomp_ceems.so" "what slurmctld has loaded"
 has "$out" "ok     slurmd         runs acct_gather_energy_ceems.so" "and slurmd"
+daemons_run_plugins() {
+	check
+	echo "$out"
+	[[ $out == *"ok     slurmctld      runs jobcomp_ceems.so"*"ok     slurmd         runs acct_gather_energy_ceems.so"* ]]
+}
+# since Slurm 23.11 they execute themselves anew for it, on Debian by another name
+passes "slurmctld and slurmd are reconfigured" inside scontrol reconfigure
+wait_for 60 daemons_run_plugins
+ok $? "  and are found with their plugins"
 sed 's/^password.*/password = wrong/' "$MARIADB_DEFAULTS_FILE" >"$DIR/etc/denied.cnf"
 chown slurm: "$DIR/etc/denied.cnf"
 chmod 600 "$DIR/etc/denied.cnf"
