@@ -44,6 +44,13 @@ static bool has_any(const struct values *f)
 	return false;
 }
 
+/* Without sensors, Slurm stores 0 J for a step. Other joules are of a node or a time that had one. */
+static void miss_zero_energy(struct values *f)
+{
+	if (values_has(f, METRIC_ENERGY) && !f->value[METRIC_ENERGY])
+		values_miss(f, METRIC_ENERGY, REASON_NOT_MEASURED);
+}
+
 static void fill_values(struct record *r, bool unmeasured)
 {
 	const struct record_step *x = extern_step(r);
@@ -51,7 +58,7 @@ static void fill_values(struct record *r, bool unmeasured)
 
 	values_init(&r->values);
 	for (i = 0; unmeasured && i < r->nsteps; i++)
-		values_miss(&r->steps[i].values, METRIC_ENERGY, REASON_NOT_MEASURED);
+		miss_zero_energy(&r->steps[i].values);
 	if (x && has_any(&x->values)) {
 		r->values = x->values;
 		return;
@@ -89,18 +96,23 @@ static struct maybe_u64 slurm_or_steps_energy(const struct record *r, struct may
 	return steps_energy(r);
 }
 
-static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
+static struct maybe_u64 reported_energy(const struct record *r, const struct record_ending *end)
 {
 	struct maybe_u64 j;
 
-	if (end->unmeasured)
-		return (struct maybe_u64){ 0 };
 	/* the extern step's energy, which includes all steps, is booked to one of the parts */
 	if (is_resized_part(r))
 		return end->dbd_energy_j;
 	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
 	j = slurm_or_steps_energy(r, j);
 	return j.known || end->ctld_energy_j.value == 0 ? j : end->ctld_energy_j;
+}
+
+static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
+{
+	struct maybe_u64 j = reported_energy(r, end);
+
+	return end->unmeasured && !j.value ? (struct maybe_u64){ 0 } : j;
 }
 
 static void miss_group(struct values *f, const char *group)

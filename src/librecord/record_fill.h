@@ -13,7 +13,11 @@ struct record_ending {
 	/* energy in slurmctld's memory, the value that sacct shows later */
 	struct maybe_u64 ctld_energy_j;
 	struct maybe_u64 dbd_energy_j;	/* energy in sacct's job row */
-	bool unmeasured; /* AcctGatherEnergyType is none, so Slurm's 0 J is no measurement */
+	/*
+	 * AcctGatherEnergyType is none here and now, so 0 J is no measurement. More joules than 0 are one: other nodes,
+	 * and earlier times, may have had sensors.
+	 */
+	bool unmeasured;
 	bool requeued;	/* slurmctld's energy may be from before the last step reported */
 };
 

@@ -23,6 +23,14 @@ for id in "${old[@]}"; do
 	wait_for 120 record_file "$id" >/dev/null
 	wait_booked "$id"
 done
+# the last job as if it had run while Slurm measured energy
+energy() { # COLUMN JOULES: COLUMN, a list of TRES, with JOULES
+	echo "$1 = CONCAT_WS(',', NULLIF(REGEXP_REPLACE($1, '(^|,)3=[0-9]+', ''), ''), CONCAT('3=', $2))"
+}
+of_step='CASE id_step WHEN -4 THEN 42 WHEN 0 THEN 40 ELSE 0 END' # -4: extern
+dbd_sql "UPDATE ceems_job_table SET $(energy tres_alloc 42) WHERE id_job = ${old[2]};
+	UPDATE ceems_step_table JOIN ceems_job_table USING (job_db_inx)
+		SET $(energy tres_usage_in_tot "$of_step"), $(energy tres_usage_out_tot "$of_step") WHERE id_job = ${old[2]}"
 # the recorder as if it were installed only now: its store and its records are removed
 "$cluster" kill "$DIR" recorder
 mv "$RECORD_FILE" "$e2e_work/live"
@@ -45,7 +53,14 @@ same() {
 }
 is "$(same "$history")" "$(same <(for id in "${old[@]}"; do jq -c "select(.jobid == $id)" "$e2e_work/live" | tail -n 1; done))" \
 	"and the same as the recorder's would: names, states, times, steps"
-is "$(jq -r .energy.total_j "$history" | sort -u)" null "energy that was not measured is null"
+is "$(jq -r '"\(.jobid) \(.energy.total_j)"' "$history" | sort -n)" "${old[0]} null
+${old[1]} null
+${old[2]} 42" "energy that was not measured is null, and what Slurm measured is in the record"
+is "$(jq -r "select(.jobid == ${old[2]})"' | .steps[] | "\(.name) \(.energy.total_j)"' "$history" | sort)" "batch null
+extern 42
+true 40" "  as in its steps, of which 0 J is null"
+is "$(sql "SELECT jobid, energy_j FROM job WHERE energy_j IS NOT NULL")" "${old[2]}	42" "also in MariaDB"
+is "$(run_ceems job --json "${old[2]}" | jq .energy.total_j)" 42 "ceems job shows it, though AcctGatherEnergyType is none"
 is "$(sql "SELECT GROUP_CONCAT(jobid ORDER BY jobid SEPARATOR ' ') FROM job WHERE origin = 'history'")" "${old[*]}" \
 	"MariaDB has them"
 is "$(record_file "$new" | jq .origin)" null "the recorder's record is no history"

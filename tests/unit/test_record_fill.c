@@ -18,7 +18,7 @@ static struct settings settings = { .pue_milli = 1000, .market_mg_per_kwh = SETT
 static const struct {
 	const char *what;
 	struct maybe_u64 ctld, dbd;
-	bool requeued, ended, with_extern, with_steps, unmeasured;
+	bool requeued, ended, with_extern, with_steps, unmeasured, zero_steps;
 	struct maybe_u64 want;
 } energies[] = {
 	{ "nobody knows", .ended = true },
@@ -38,10 +38,24 @@ static const struct {
 	{ "requeued: the extern step before a value read early", KNOWN(4), .requeued = true,
 	  .with_steps = true, .with_extern = true, .want = KNOWN(30) },
 	{ "AcctGatherEnergyType=none: a zero is no answer", KNOWN(0), KNOWN(0), .unmeasured = true,
-	  .ended = true, .with_steps = true, .with_extern = true },
+	  .ended = true, .with_steps = true, .with_extern = true, .zero_steps = true },
+	{ "nor where slurmdbd has no energy", .unmeasured = true, .with_steps = true, .zero_steps = true },
+	{ "nor without steps", NONE, KNOWN(0), .unmeasured = true },
+	{ "but slurmdbd's joules are, of another node or time", NONE, KNOWN(6), .unmeasured = true, .ended = true,
+	  .with_steps = true, .with_extern = true, .want = KNOWN(6) },
+	{ "and the steps'", KNOWN(0), KNOWN(0), .unmeasured = true, .with_steps = true, .with_extern = true,
+	  .want = KNOWN(30) },
 	{ "requeued, no steps: better than nothing", KNOWN(4), .requeued = true,
 	  .want = KNOWN(4) },
 };
+
+static void zero_steps(struct record *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++)
+		values_set(&r->steps[i].values, METRIC_ENERGY, 0);
+}
 
 static struct record *job(bool with_steps, bool with_extern)
 {
@@ -80,6 +94,8 @@ static void test_energy(void)
 					     .requeued = energies[i].requeued };
 		const struct maybe_u64 *got = &r->energy.total_j;
 
+		if (energies[i].zero_steps)
+			zero_steps(r);
 		(void)record_fill(r, &end, NULL, &settings);
 		ok(got->known == energies[i].want.known &&
 			   got->value == energies[i].want.value,
@@ -168,10 +184,37 @@ static void test_untold(void)
 	record_destroy(r);
 
 	r = job(true, true);
-	for (i = 0; i < r->nsteps; i++)
-		values_set(&r->steps[i].values, METRIC_ENERGY, 0);
+	zero_steps(r);
 	(void)record_fill(r, &end, NULL, &settings);
 	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "all steps reported 0 J");
+	record_destroy(r);
+}
+
+/*
+ * AcctGatherEnergyType is none here, but a node or an earlier time had a sensor: a step's joules stay, and its 0 J are
+ * unknown.
+ */
+static void test_unmeasured(void)
+{
+	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(10), .unmeasured = true };
+	struct record *r = job(true, false);
+
+	values_set(&r->steps[0].values, METRIC_ENERGY, 0);
+	(void)record_fill(r, &end, NULL, &settings);
+	ok(!values_has(&r->steps[0].values, METRIC_ENERGY), "a step of 0 J: unknown");
+	is_u64(r->steps[1].values.value[METRIC_ENERGY], 10000000, "a step with joules keeps them");
+	is_str(r->tres_alloc, "cpu=1,energy=10,node=1", "the job's are in tres_alloc");
+	is_str(r->energy.source, "model", "with their source");
+	record_destroy(r);
+
+	r = job(true, true);
+	end.dbd_energy_j = KNOWN(0);
+	free(r->tres_alloc);
+	r->tres_alloc = strdup("cpu=1,energy=0,node=1");
+	zero_steps(r);
+	(void)record_fill(r, &end, NULL, &settings);
+	is_str(r->tres_alloc, "cpu=1,node=1", "0 J are not in tres_alloc");
+	ok(!values_has(&r->values, METRIC_ENERGY), "nor in the job's values");
 	record_destroy(r);
 }
 
@@ -299,6 +342,7 @@ int main(void)
 	test_energy();
 	test_quality();
 	test_untold();
+	test_unmeasured();
 	test_resized();
 	test_resized_first();
 	test_tres_alloc();
