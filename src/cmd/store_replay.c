@@ -219,24 +219,45 @@ static bool replay_identify(const char *json, size_t len, struct store_row *ret,
 	return found;
 }
 
-static bool replay_takes(const struct store_args *a, const struct store_row *row, uint64_t job, uint64_t end)
+/* Returns true if ROW is the record KEY, or one of the parts KEY#1, KEY#2 ... of a long record. */
+static bool replay_is_of(const struct store_row *row, const char *key)
 {
-	const struct store_pick *p = &a->pick;
-	size_t len = p->key ? strlen(p->key) : 0;
+	size_t len = strlen(key);
 
-	if (p->kinds && !(p->kinds & STORE_MASK(row->kind)))
-		return false;
-	/* a long record has parts with the keys KEY#1, KEY#2 ..., which are chosen, too */
-	if (p->key && (row->key_len < len || memcmp(row->key, p->key, len) != 0 ||
-		       (row->key_len > len && row->key[len] != '#')))
-		return false;
-	return (!p->job_id || p->job_id == job) && (!a->since || !end || end >= a->since);
+	return row->key_len >= len && memcmp(row->key, key, len) == 0 && (row->key_len == len || row->key[len] == '#');
+}
+
+/* The last record of a job that was read, for its parts. */
+struct replay_whole {
+	char key[RECORD_KEY_MAX];
+	bool in_time;
+};
+
+/* Returns true if the job of ROW ended since SINCE. A part has no end. It comes behind its record, and is taken with it. */
+static bool replay_in_time(const struct store_row *row, uint64_t end, uint64_t since, struct replay_whole *whole)
+{
+	bool in_time = !end || end >= since;
+
+	if (row->kind == STORE_STEPS)
+		return !since || (whole->in_time && replay_is_of(row, whole->key));
+	if (row->kind == STORE_RECORD) {
+		(void)snprintf(whole->key, sizeof(whole->key), "%.*s", (int)row->key_len, row->key);
+		whole->in_time = in_time;
+	}
+	return in_time;
+}
+
+static bool replay_takes(const struct store_pick *p, const struct store_row *row, uint64_t job)
+{
+	return (!p->kinds || p->kinds & STORE_MASK(row->kind)) && (!p->key || replay_is_of(row, p->key)) &&
+	       (!p->job_id || p->job_id == job);
 }
 
 static int replay_lines(struct replay *r, const struct store_args *a, FILE *f)
 {
 	_cleanup_free_ char *line = NULL;
 	char key[RECORD_KEY_MAX + 24];
+	struct replay_whole whole = { 0 };
 	struct store_row row;
 	uint64_t job, end;
 	uint64_t number = 0;
@@ -254,7 +275,8 @@ static int replay_lines(struct replay *r, const struct store_args *a, FILE *f)
 		if (!replay_identify(line, (size_t)len, &row, key, sizeof(key), &job, &end)) {
 			if (!bad++)
 				(void)cmd_error("line %" PRIu64 " is not a record; it is skipped", number);
-		} else if (r->ops->kinds & STORE_MASK(row.kind) && replay_takes(a, &row, job, end)) {
+		} else if (replay_in_time(&row, end, a->since, &whole) && r->ops->kinds & STORE_MASK(row.kind) &&
+			   replay_takes(&a->pick, &row, job)) {
 			if (!r->gave_up && !replay_has_room(r, &row))
 				(void)replay_flush(r);
 			rc = replay_add(r, &row);

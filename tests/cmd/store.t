@@ -145,6 +145,27 @@ store replay file --job 3 --output "$dir/more.jsonl"
 is "$(wc -l <"$dir/more.jsonl")" 2 "a job with its parts"
 store replay file --file "$dir/jobs.jsonl" --since 2026-02-15 --output "$dir/since.jsonl"
 is "$(jq -r .key "$dir/since.jsonl" | paste -sd' ')" "c/3,1,0/0 c/3,1,0/0#1" "a file of records, of late jobs"
+# a file with a long record of an old job as well
+{
+	echo '{"schema":"ceems.job.v1","key":"c/7,1,0/0","jobid":7,"@end":"2026-02-01T00:00:00Z"}'
+	echo '{"schema":"ceems.steps.v1","key":"c/7,1,0/0#1","jobid":7}'
+	cat "$dir/jobs.jsonl"
+	echo '{"schema":"ceems.steps.v1","key":"c/3,1,0/01#1","jobid":3}'
+} >"$dir/long.jsonl"
+replayed() {
+	rm -f "$dir/since.jsonl"
+	store replay file --file "$dir/long.jsonl" --output "$dir/since.jsonl" "$@"
+	is "$rc" 0 "replay $*"
+	keys=$(jq -r .key "$dir/since.jsonl" | paste -sd' ')
+}
+replayed --since 2026-02-15
+is "$keys" "c/3,1,0/0 c/3,1,0/0#1" "no part of an old job, nor of one whose record is not there"
+replayed --since 2026-02-15 --kind steps
+is "$keys" "c/3,1,0/0#1" "the parts alone, of late jobs"
+replayed --since 2026-02-15 --key c/7,1,0/0
+is "$keys" "" "nothing of an old job, by its key"
+replayed --kind steps
+is "$keys" "c/7,1,0/0#1 c/3,1,0/0#1 c/3,1,0/01#1" "without --since, all parts"
 store replay file --job 1 --output "$dir/no-such-folder/x.jsonl"
 is $rc 1 "a file that cannot be written"
 has "$err" "$dir/no-such-folder/x.jsonl: cannot open" "is named"
