@@ -413,6 +413,13 @@ static void check_forbidden(struct check *c)
 				   "ForbidOptions names the partition %s, which slurm.conf does not have", name);
 }
 
+/* By slurm.conf(5), X11 and RunInJob (24.05) imply Contain. */
+static bool has_contain(const char *flags)
+{
+	return slurmconf_list_has(flags, "Contain") || slurmconf_list_has(flags, "X11") ||
+	       slurmconf_list_has(flags, "RunInJob");
+}
+
 static void check_settings(struct check *c)
 {
 	const char *key = "PrologFlags";
@@ -420,7 +427,7 @@ static void check_settings(struct check *c)
 	char hint[LINE_MAX];
 
 	check_energy_type(c);
-	if (slurmconf_list_has(value, "Contain") || slurmconf_list_has(value, "X11"))
+	if (has_contain(value))
 		check_ok(c, "slurm.conf", "PrologFlags has Contain");
 	else
 		check_error(c, "slurm.conf", list_with(key, value, "Contain", hint),

@@ -123,6 +123,11 @@ echo "not a plugin" >"$dir/spank_ceems.so"
 check
 has "$out" "AcctGatherEnergyType is a list" "a list of energy plugins is an error"
 has "$out" "ok     slurm.conf     PrologFlags has Contain" "PrologFlags=Contain in any case"
+for flag in X11 RunInJob; do
+	sed -i "s/^PrologFlags=.*/PrologFlags=$flag/" "$dir/slurm.conf"
+	check
+	has "$out" "ok     slurm.conf     PrologFlags has Contain" "  by $flag"
+done
 has "$out" "ok     slurm.conf     JobAcctGatherType=jobacct_gather/linux" "blanks and quotes"
 has "$out" "ok     slurm.conf     JobCompType=jobcomp/ceems" "two keys in an included line"
 has "$out" "spank_ceems.so is not a shared object" "a file that is no plugin"
