@@ -199,7 +199,8 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 		"share of idle power that belongs to what the job held. A machine that no job held is in no job's energy.",
 		"CO2e is carbon dioxide and other greenhouse gases, counted as the carbon dioxide that warms as much.",
 		"Wasted is all energy of jobs that failed, and for other jobs the idle power of CPUs, memory and GPUs that "
-		"they held and did not use. Jobs that were cancelled are not in it: nobody knows what they were good for.",
+		"they held and did not use. A cancelled job counts like one that completed: only what it held and did not use. "
+		"Jobs whose energy is unknown are not counted as waste.",
 	};
 	char title[PERIOD_TEXT_MAX];
 	bool is_there = false;

@@ -154,6 +154,38 @@ static void test_sums(void)
 	summary_fini(&s);
 }
 
+/* A cancelled job wastes what it held and did not use, and no more; the notes of a report must say the same. */
+static void test_cancelled(void)
+{
+	static const char *const states[] = { "COMPLETED", "CANCELLED" };
+	static struct summary s;
+	char buf[SUMMARY_WORDS_MAX];
+	struct period p;
+	struct record r;
+	double uj, ng;
+	unsigned int i;
+
+	(void)period_parse(PERIOD_MONTH, "2025-11", T, &p);
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		summary_init(&s, &p, JOBS_BY_ACCOUNT, T);
+		r = job("physics", states[i], p.from + 10);
+		values_set(&r.values, METRIC_ENERGY, 1000 * J);
+		values_set(&r.values, METRIC_CPU_ENERGY_STATIC, 400 * J);
+		values_set(&r.values, METRIC_CPU_TIME, UINT64_C(100000000000));
+		add(&s, &r);
+		r = job("physics", states[i], p.from + 20);
+		add(&s, &r);
+		ok(jobs_sum_wasted(&s.sum, &uj, &ng) && uj == 3e8 && s.sum.waste[WASTE_CPU].uj == 3e8,
+		   "%s: idle power of 3 CPUs of 4 is wasted; nothing of a job of unknown energy", states[i]);
+		summary_fini(&s);
+	}
+	for (i = 0; summary_note(&s, i, buf); i++)
+		if (!strncmp(buf, "Wasted is", 9))
+			break;
+	ok(strstr(buf, "A cancelled job counts like one that completed: only what it held and did not use. "
+		       "Jobs whose energy is unknown are not counted as waste."), "the notes say so");
+}
+
 static void add_user(struct jobs_groups *users, const char *name, uint64_t joules, const char *state)
 {
 	struct record r = job("physics", state, T);
@@ -372,6 +404,7 @@ int main(int argc, char **argv)
 	}
 	test_periods();
 	test_sums();
+	test_cancelled();
 	test_places();
 	test_set();
 	test_data();
