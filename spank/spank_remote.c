@@ -67,14 +67,19 @@ static void find_node(char *node, size_t size)
 	node[strcspn(node, ".")] = '\0';
 }
 
-/* Returns the slot that acct_gather_energy has claimed for this process. NULL: it has none. */
+/* Returns the slot that acct_gather_energy has claimed for this process, and its number. NULL: it has none. */
+static struct ledger_slot *find_own_slot(unsigned int *ret)
+{
+	if (!step.ledger || ledger_find(step.ledger, step.owner, ret) < 0)
+		return NULL;
+	return ledger_slot(step.ledger, *ret);
+}
+
 static struct ledger_slot *own_slot(void)
 {
 	unsigned int i;
 
-	if (!step.ledger || ledger_find(step.ledger, step.owner, &i) < 0)
-		return NULL;
-	return ledger_slot(step.ledger, i);
+	return find_own_slot(&i);
 }
 
 /* Writes the request to the slot, before the first task is forked and acct_gather_energy begins to count. */
@@ -343,19 +348,20 @@ void spank_remote_task_exited(spank_t sp)
 	struct step_detail detail = { 0 };
 	struct ledger_slot *slot;
 	struct values values;
+	unsigned int number;
 
 	if (!step.is_on || !count_tasks(sp) || ++step.exited != step.tasks)
 		return;
-	slot = own_slot();
+	slot = find_own_slot(&number);
 	tell_what_lacks(sp, slot);
-	if (slot) { /* acct_gather_energy prints the report */
-		if (step.probes)
-			stepprobes_read(step.probes, &slot->values, NULL);
-		return;
-	}
 	values_init(&values);
 	if (step.probes)
 		stepprobes_read(step.probes, &values, &detail);
+	if (slot) { /* acct_gather_energy prints the report; once it knows the tasks, only it publishes */
+		if (step.probes && !atomic_load(&slot->cgroup_known))
+			ledger_tell(step.ledger, number, &values);
+		return;
+	}
 	if (spank_options_request()->is_report)
 		print_report(sp, &values, &detail);
 }

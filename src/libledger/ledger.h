@@ -336,7 +336,7 @@ int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_
 		  struct account *ret_energy);
 
 /*
- * Publishes in SLOT the metric values that only the caller, the step's slurmstepd, can read. The last call
+ * Publishes in SLOT the metric values that only the caller, a plugin of the step's slurmstepd, can read. The last call
  * before ledger_finish() gives the final values. Two threads must not call this function at once.
  */
 void ledger_tell(struct ledger *l, unsigned int slot, const struct values *values);

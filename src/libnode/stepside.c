@@ -370,7 +370,9 @@ static void fill_values(struct stepside *st, const struct ledger_slot *slot, uin
 	bool is_seen = ledger_step_memory(st->ledger, st->slot, &memory) == 0;
 	uint64_t user_ns, system_ns;
 
-	values_init(f);
+	/* without jobacct_gather, no task was seen here, and the SPANK plugin has counted and published in the slot */
+	if (st->probes || !ledger_told(slot, f))
+		values_init(f);
 	if (busy_ns != UINT64_MAX)
 		values_set(f, METRIC_CPU_TIME, busy_ns);
 	if (st->cputime && cputime_read_modes(st->cputime, &user_ns, &system_ns) == 0) {

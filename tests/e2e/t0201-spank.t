@@ -144,4 +144,13 @@ has "$out" "task clock" "and the report has the counters"
 has "$out" "energy     n/a: not measured" "energy is not measured"
 out=$(as user1 srun -n 2 --ceems-report --ceems-perf=sw true 2>&1)
 is "$(grep -c 'ceems: step ' <<<"$out")" 1 "two tasks have one report"
+"$cluster" stop "$DIR"
+
+# --- no jobacct_gather ----------------------------------------------------------------------------
+
+cluster_up --no-dbd --slurm-conf <(echo JobAcctGatherType=jobacct_gather/none)
+out=$(dd_step 1 --ceems-report --ceems-perf=sw,io)
+is $? 0 "without a jobacct_gather plugin the step runs"
+is "$(grep -c 'ceems: step ' <<<"$out")" 1 "the report is that of the energy plugin"
+is "$(grep 'task clock' <<<"$out" | grep -vc 'n/a')" 1 "with what the SPANK plugin counted"
 done_testing

@@ -496,6 +496,7 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 		   slot->values.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
 	   "why cycles are missing: %s",
 	   metric_reason_text(slot->values.reason[METRIC_CYCLES]));
+	is_u64(atomic_load(&slot->values_seq), 2, "they were published once");
 	ledger_leave(l, n);
 	ledger_close(l);
 	(void)dlclose(so);

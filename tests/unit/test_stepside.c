@@ -468,6 +468,43 @@ static void test_unseen(const char *dir)
 	fake_stop(&sampler);
 }
 
+/* With jobacct_gather/none no task is seen here; the SPANK plugin counts, and publishes in the slot. */
+static void test_counted_by_spank(const char *dir)
+{
+	const struct ledger_identity id = {
+		.job_id = 4, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
+		.job_cpus = 1, .step_cpus = 1,
+	};
+	struct fake_sampler sampler;
+	struct settings s = { 0 };
+	struct stepside *st = NULL;
+	struct values told, f;
+	unsigned int slot;
+	uint64_t elapsed_ns;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	if (fake_start(&sampler, dir, "n1", NULL) < 0 ||
+	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0 ||
+	    ledger_find(sampler.l, getpid(), &slot) < 0) {
+		ok(false, "opens");
+		return;
+	}
+	values_init(&told);
+	values_set(&told, METRIC_HOME_READ_BYTES, 4096);
+	values_miss(&told, METRIC_CYCLES, REASON_NO_PMU);
+	ledger_tell(sampler.l, slot, &told);
+	stepside_finish(st, 1000, &f, &elapsed_ns);
+	is_u64(values_has(&f, METRIC_HOME_READ_BYTES) ? f.value[METRIC_HOME_READ_BYTES] : 0, 4096,
+	       "what the SPANK plugin counted is among the final values");
+	is_int(f.reason[METRIC_CYCLES], REASON_NO_PMU, "  and why it counted no cycles");
+	is_u64(f.value[METRIC_CPU_TIME], 1000, "  beside what the step knows itself");
+	ok(ledger_told(ledger_slot(sampler.l, slot), &told) && values_has(&told, METRIC_HOME_READ_BYTES) &&
+		   values_has(&told, METRIC_CPU_TIME),
+	   "  the sampler has both");
+	stepside_close(st);
+	fake_stop(&sampler);
+}
+
 /* A requeued job that came back before the next tick would go on with the account of its last run. */
 static void test_extern_leaves(const char *dir)
 {
@@ -505,6 +542,7 @@ int main(void)
 	test_no_sampler(dir);
 	test_life(dir);
 	test_unseen(dir);
+	test_counted_by_spank(dir);
 	test_lost_source(dir, false);
 	test_lost_source(dir, true);
 	test_extern_leaves(dir);
