@@ -72,6 +72,7 @@ enum ledger_state {
 #define LEDGER_FLAG_REPORT (1u << 0) /* --ceems-report: print a table when the step ends */
 #define LEDGER_FLAG_PERF (1u << 1)   /* `request` is from --ceems-perf, not from PerfDefault */
 #define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the traffic of the node's RDMA ports */
+#define LEDGER_FLAG_PROFILE (1u << 3) /* --ceems-profile: ceems-profile samples this step */
 
 /* Identity of the step. Its slurmstepd writes it before SLOT_OPEN; it is constant afterwards. */
 struct ledger_identity {
@@ -325,6 +326,12 @@ struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
  * then returns false. If two steps ask at once, perhaps neither gets FLAG, but never both.
  */
 bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
+
+/*
+ * Sets FLAG in SLOT and returns true, unless MAX other living steps of the node have FLAG; then returns false. Of steps that
+ * ask at once, perhaps too few get FLAG, but never too many.
+ */
+bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max);
 
 /*
  * Publishes the end of the step and its CPU time BUSY_NS (UINT64_MAX: not known). Call ledger_tell() with

@@ -277,11 +277,16 @@ int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *r
 
 /* --- other steps of the job ------------------------------------------------------------- */
 
-static bool holds_up(const struct ledger_slot *s, uint32_t job_id)
+static bool is_running(const struct ledger_slot *s)
 {
 	uint32_t state = atomic_load(&s->state);
 
-	return state >= SLOT_OPEN && state < SLOT_LEFT && s->id.job_id == job_id;
+	return state >= SLOT_OPEN && state < SLOT_LEFT;
+}
+
+static bool has_stepd(const struct ledger_slot *s)
+{
+	return procstat_is_alive(atomic_load(&s->stepd_pid), s->stepd_start);
 }
 
 /* Returns a slot of another living step of JOB_ID that has FLAG, or any such slot if FLAG is 0. NULL: none. */
@@ -293,9 +298,8 @@ static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job
 	for (i = 0; i < ledger_slots_used(l); i++) {
 		const struct ledger_slot *s = &l->file->slot[i];
 
-		if (i != own_slot && holds_up(s, job_id) &&
-		    (!flag || atomic_load(&s->flags) & flag) &&
-		    procstat_is_alive(atomic_load(&s->stepd_pid), s->stepd_start))
+		if (i != own_slot && is_running(s) && s->id.job_id == job_id &&
+		    (!flag || atomic_load(&s->flags) & flag) && has_stepd(s))
 			return s;
 	}
 	return NULL;
@@ -310,6 +314,23 @@ bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
 	if (!find_other(l, s->id.job_id, slot, flag))
 		return true;
 	atomic_fetch_and(&s->flags, ~flag);
+	return false;
+}
+
+bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max)
+{
+	struct ledger_slot *own = ledger_slot(l, slot);
+	unsigned int i, others = 0;
+
+	atomic_fetch_or(&own->flags, flag); /* first, as above */
+	for (i = 0; i < ledger_slots_used(l); i++) {
+		const struct ledger_slot *s = &l->file->slot[i];
+
+		others += i != slot && is_running(s) && atomic_load(&s->flags) & flag && has_stepd(s);
+	}
+	if (others < max)
+		return true;
+	atomic_fetch_and(&own->flags, ~flag);
 	return false;
 }
 

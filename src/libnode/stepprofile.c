@@ -92,7 +92,7 @@ static int make_arguments(const struct stepprofile_setup *setup, const struct le
 
 int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile **ret, struct errmsg *err)
 {
-	const struct ledger_slot *slot = ledger_slot(setup->ledger, setup->slot);
+	struct ledger_slot *slot = ledger_slot(setup->ledger, setup->slot);
 	char *arg[NARGS + 1] = { NULL };
 	struct stepprofile *sp;
 	size_t i;
@@ -102,9 +102,13 @@ int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile 
 		return errmsg_set(err, -EPERM, "ProfileDir=" SETTINGS_NONE " in ceems.conf");
 	if (setup->cgroup_fd < 0)
 		return errmsg_set(err, -EOPNOTSUPP, "the step has no v2 cgroup");
+	if (!ledger_flag_if_few(setup->ledger, setup->slot, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX))
+		return errmsg_set(err, -EBUSY, "%u other steps of this node are profiled", STEPPROFILE_STEPS_MAX);
 	sp = calloc(1, sizeof(*sp));
-	if (!sp)
+	if (!sp) {
+		atomic_fetch_and(&slot->flags, ~LEDGER_FLAG_PROFILE);
 		return errmsg_errno(err, -ENOMEM, "profile");
+	}
 	stepfile_init(&sp->file, "profile", "the profile of this step ends there");
 	rc = make_arguments(setup, slot, arg);
 	if (rc == 0)
@@ -114,6 +118,7 @@ int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile 
 	for (i = 0; i < NARGS; i++)
 		free(arg[i]);
 	if (rc < 0) {
+		atomic_fetch_and(&slot->flags, ~LEDGER_FLAG_PROFILE);
 		free(sp);
 		return rc;
 	}

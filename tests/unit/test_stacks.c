@@ -232,6 +232,26 @@ static void test_refused(void)
 	stacks_close(NULL);
 }
 
+static void test_ring_size(void)
+{
+	static const struct {
+		const char *what;
+		struct stacks_setup setup;
+		size_t size;
+	} t[] = {
+		{ "the usual rate", { .ncpus = 8, .hz = 99, .dump_size = 16384 }, 512 << 10 },
+		{ "a low rate", { .ncpus = 8, .hz = 1 }, 128 << 10 },
+		{ "the highest rate", { .ncpus = 16, .hz = 999, .dump_size = 16384 }, 4 << 20 },
+		{ "  of more CPUs: 64 MiB in all", { .ncpus = 17, .hz = 999, .dump_size = 16384 }, 2 << 20 },
+		{ "  of 256 CPUs", { .ncpus = 256, .hz = 999, .dump_size = 16384 }, 256 << 10 },
+		{ "no ring is smaller than a record", { .ncpus = 8192, .hz = 999, .dump_size = 16384 }, 64 << 10 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		is_u64(stacks_ring_size(&t[i].setup), t[i].size, t[i].what);
+}
+
 /* --- which event is sampled -------------------------------------------------------------------- */
 
 /* A machine on which hardware events of a CPU below CPUS are the clock, and other hardware events fail with RC. */
@@ -440,6 +460,7 @@ int main(void)
 	test_mapping();
 	test_others();
 	test_refused();
+	test_ring_size();
 	test_event();
 	return done_testing();
 }

@@ -103,6 +103,37 @@ static bool is_there(void)
 	return access(file_path(), F_OK) == 0;
 }
 
+/* As many other steps of the node as may be are profiled, and then one less. */
+static void test_many_steps(void)
+{
+	struct ledger_identity id = { .job_id = 8, .job_cpus = 1, .step_cpus = 1, .node_count = 1 };
+	const struct stepfile_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir, .job = "7" };
+	const pid_t pid = getpid();
+	const struct stepprofile_setup setup = {
+		.settings = &settings, .ledger = node.l, .slot = slot, .owner = &owner, .cgroup_fd = STDIN_FILENO,
+		.pid = &pid, .n = 1
+	};
+	unsigned int other[STEPPROFILE_STEPS_MAX];
+	struct stepprofile *sp = NULL;
+	struct errmsg err = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < STEPPROFILE_STEPS_MAX; i++, id.step_id++) {
+		if (ledger_claim(node.l, &id, &other[i]) < 0 ||
+		    !ledger_flag_if_few(node.l, other[i], LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX)) {
+			ok(false, "%u steps are profiled", i + 1);
+			return;
+		}
+	}
+	is_int(stepprofile_start(&setup, &sp, &err), -EBUSY, "one step more is not");
+	is_str(err.text, "64 other steps of this node are profiled", "  and the log says why");
+	ok(!(ledger_slot(node.l, slot)->flags & LEDGER_FLAG_PROFILE), "  so it does not count as profiled");
+	ledger_leave(node.l, other[0]);
+	ok(ledger_flag_if_few(node.l, slot, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX), "when one of them ends, it may be");
+	for (i = 1; i < STEPPROFILE_STEPS_MAX; i++)
+		ledger_leave(node.l, other[i]);
+}
+
 /* One call of ceems-profile fails, each time. TEXT is the line; NULL: the profile is written all the same. */
 static void test_fault(const char *point, int error, const char *text)
 {
@@ -172,6 +203,7 @@ int main(void)
 		return 99;
 	ledger_slot(node.l, slot)->profile.hz = 99;
 	ledger_slot(node.l, slot)->profile.stacks = PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL;
+	test_many_steps();
 	diag("a step");
 	(void)profile_step();
 	if (strstr(said, "cannot open a clock event")) {

@@ -18,6 +18,11 @@
 /* Bytes of a CPU's ring, a power of 2: enough for 0.3 s of the largest samples, within these bounds. */
 #define RING_MIN (128 * 1024u)
 #define RING_MAX (4096 * 1024u)
+/*
+ * The kernel charges rings to no cgroup. So all rings of a step have so many bytes at most, and those of many CPUs are
+ * smaller, down to the size of the longest record.
+ */
+#define RINGS_BYTES (64 * 1024 * 1024u)
 #define CHAIN_BYTES 1024u /* size of a deep stack's addresses */
 /*
  * Room for notes of foreign samples (stacks_filter.h) that are in the rings at once: in all, and
@@ -123,13 +128,15 @@ static int open_event(const struct stacks_setup *setup, uint32_t cpu, size_t rin
 	return 0;
 }
 
-static size_t ring_size_of(const struct stacks_setup *setup)
+size_t stacks_ring_size(const struct stacks_setup *setup)
 {
 	const uint64_t least = (uint64_t)setup->hz * (setup->dump_size + CHAIN_BYTES) * 3 / 10;
 	size_t size = RING_MIN;
 
 	while (size < least && size < RING_MAX)
 		size *= 2;
+	while (size > RECORD_MAX && size * setup->ncpus > RINGS_BYTES)
+		size /= 2;
 	return size;
 }
 
@@ -170,7 +177,7 @@ static int open_rings(struct stacks *s, const struct stacks_setup *setup)
 	size_t i;
 	int rc = 0;
 
-	s->ring_size = ring_size_of(setup);
+	s->ring_size = stacks_ring_size(setup);
 	s->nregs = setup->dump_size ? (size_t)__builtin_popcountll(setup->user_registers) : 0;
 	for (i = 0; i < setup->ncpus && rc == 0; i++)
 		rc = open_ring(s, setup, setup->cpu[i]);

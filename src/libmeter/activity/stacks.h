@@ -153,5 +153,7 @@ int stacks_try_event(enum stacks_event event, struct errmsg *err);
  * for the test.
  */
 bool stacks_parse(const struct perf_event_header *h, size_t nregs, struct stacks_record *ret);
+/* Returns the bytes of each CPU's ring. Declared here only for the test. */
+size_t stacks_ring_size(const struct stacks_setup *setup);
 
 #endif
