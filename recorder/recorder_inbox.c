@@ -191,11 +191,14 @@ static int inbox_take_batch(struct recorder *r, bool *ret_reconcile, bool *ret_o
 
 	while (n < BATCH && (rc = inbox_read(r->inbox, &e, err)) > 0) {
 		*ret_of_store = true;
-		if (n++ == 0) {
+		if (!n) {
 			rc = store_begin(r->store, err);
-			if (rc < 0)
-				break;
+			if (rc < 0) {
+				inbox_undo(r, &undo);
+				return rc;
+			}
 		}
+		n++;
 		rc = inbox_take_entry(r, &e, ret_reconcile, err);
 		if (rc < 0)
 			break;

@@ -423,12 +423,15 @@ static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg 
 {
 	struct slurmdb_answer ans;
 	struct asked_job *a;
+	bool has_begun = false;
 	int n = 0;
 	int rc = 0;
 
 	while (n < ANSWERS_BATCH && jobs_next_answer(r, now_ns, &ans)) {
-		if (n++ == 0)
+		if (n++ == 0) {
 			rc = store_begin(r->store, err);
+			has_begun = rc == 0;
+		}
 		if (rc == 0)
 			rc = jobs_take_answer(r, &ans, err);
 		record_destroy(ans.job.record);
@@ -440,7 +443,7 @@ static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg 
 		return 0;
 	if (rc == 0)
 		rc = store_commit(r->store, err);
-	else
+	else if (has_begun)
 		store_rollback(r->store);
 	if (rc < 0)
 		recorder_reconcile_missed(r, now_ns);

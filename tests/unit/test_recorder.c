@@ -93,6 +93,52 @@ bool deliveries_get_stats(struct deliveries *all, const char *name, struct deliv
 	return true;
 }
 
+/* --- the store, which counts transactions and may refuse them --------------------------------------- */
+
+int __real_store_begin(struct store *s, struct errmsg *err);
+int __real_store_begin_read(struct store *s, struct errmsg *err);
+int __real_store_commit(struct store *s, struct errmsg *err);
+void __real_store_rollback(struct store *s);
+int __wrap_store_begin(struct store *s, struct errmsg *err);
+int __wrap_store_begin_read(struct store *s, struct errmsg *err);
+int __wrap_store_commit(struct store *s, struct errmsg *err);
+void __wrap_store_rollback(struct store *s);
+
+static bool begin_fails, has_ended_none;
+static unsigned int nopen;
+
+int __wrap_store_begin(struct store *s, struct errmsg *err)
+{
+	int rc = begin_fails ? errmsg_set(err, -EBUSY, "another program has the lock") : __real_store_begin(s, err);
+
+	nopen += rc == 0;
+	return rc;
+}
+
+int __wrap_store_begin_read(struct store *s, struct errmsg *err)
+{
+	int rc = __real_store_begin_read(s, err);
+
+	nopen += rc == 0;
+	return rc;
+}
+
+int __wrap_store_commit(struct store *s, struct errmsg *err)
+{
+	nopen--;
+	return __real_store_commit(s, err);
+}
+
+void __wrap_store_rollback(struct store *s)
+{
+	if (!nopen) {
+		has_ended_none = true;
+		return;
+	}
+	nopen--;
+	__real_store_rollback(s);
+}
+
 /* --- the other controller -------------------------------------------------------------------------- */
 
 void marker_ask(struct marker *m, uint64_t after)
@@ -875,6 +921,29 @@ static void test_starts(void)
 	is_u64(dbd.nasked, 0, "and nothing to ask for");
 }
 
+/* A rollback without a transaction would release the lock that another thread holds. */
+static void test_no_transaction(void)
+{
+	tell(INBOX_END, 44, wall);
+	run(2);
+	begin_fails = true;
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, row(44, wall - 2, true));
+	run(0);
+	ok(!has_ended_none, "the store begins no transaction for an answer: none is ended");
+	tell(INBOX_END, 45, wall);
+	ok(!has_ended_none, "nor for a job end");
+	begin_fails = false;
+	run(2);
+	run(2);
+	is_u64(dbd.nasked, 2, "both jobs are asked for, once it does");
+	answer(&dbd, dbd.asked[0].tag, SLURMDB_JOB, SLURMDB_FINAL, row(dbd.asked[0].want.job_id, wall, true));
+	answer(&dbd, dbd.asked[1].tag, SLURMDB_JOB, SLURMDB_FINAL, row(dbd.asked[1].want.job_id, wall, true));
+	(void)question(&dbd);
+	run(0);
+	has_record(44, 1, true, true, "the first has its record");
+	has_record(45, 1, true, true, "the second, too");
+}
+
 static void fill_store(void)
 {
 	struct errmsg err = { 0 };
@@ -1257,6 +1326,7 @@ int main(void)
 	test_reconcile_recorded();
 	test_reconcile_many();
 	test_starts();
+	test_no_transaction();
 	test_full();
 	test_over();
 	test_reconcile_full();
