@@ -56,6 +56,7 @@ struct recorder {
 
 	struct inbox_reader *inbox; /* NULL: the folder does not exist yet */
 	struct inbox_pos taken;	    /* the store has all entries before this position */
+	bool inbox_has_more;	    /* the last try did not read the inbox to its end */
 	uint64_t inbox_retry_ns;
 	/* latest end of a job taken from the inbox, in seconds since the epoch; 0: none */
 	uint64_t known_end;

@@ -253,9 +253,11 @@ bool recorder_inbox_take(struct recorder *r, uint64_t now_ns)
 	if (rc == 0)
 		rc = inbox_take_batch(r, &reconcile, &of_store, &err);
 	else if (rc > 0) {
+		r->inbox_has_more = false;
 		r->inbox_retry_ns = now_ns + RETRY_NS;
 		return false;
 	}
+	r->inbox_has_more = rc < 0 || rc == BATCH;
 	if (rc < 0) {
 		if (of_store) {
 			logger_debug("ceems: job ends wait in InboxDir: %s", err.text);
@@ -275,5 +277,5 @@ bool recorder_inbox_take(struct recorder *r, uint64_t now_ns)
 		r->jobs_due_ns = 0; /* a new job may be due sooner */
 	if (reconcile)
 		recorder_reconcile_begin(r, now_ns);
-	return rc == BATCH;
+	return r->inbox_has_more;
 }

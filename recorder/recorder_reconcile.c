@@ -296,7 +296,8 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 		reconcile_next_step(r, now_ns);
 		return;
 	}
-	if (r->reconcile.is_short && reconcile_is_asking(r)) {
+	/* an end in the inbox is not lost */
+	if (r->inbox_has_more || (r->reconcile.is_short && reconcile_is_asking(r))) {
 		r->reconcile.due_ns = now_ns + NSEC_PER_SEC;
 		return;
 	}

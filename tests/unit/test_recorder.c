@@ -851,6 +851,27 @@ static void test_reconcile_recorded(void)
 	ok(store_has(41), "but the last job is");
 }
 
+/* The ends that the search would miss are still in the inbox. */
+static void test_reconcile_behind(void)
+{
+	struct errmsg err = { 0 };
+	uint64_t tag = dbd.window_tag;
+	unsigned int i;
+
+	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
+	for (i = 0; i < 400; i++)
+		(void)inbox_append(inbox, INBOX_START, &facts, job_facts_size(&facts));
+	(void)inbox_flush(inbox, &err);
+	ok(recorder_inbox_take(&r, mono), "slurmctld starts, and there is more in the inbox");
+	mono += 11 * NSEC_PER_SEC;
+	recorder_reconcile_run(&r, mono);
+	is_u64(dbd.window_tag, tag, "the search waits");
+	ok(r.reconcile.due_ns > mono, "  and does not keep the recorder busy");
+	run(1);
+	ok(dbd.window_tag > tag, "until the inbox was read to its end");
+	search(0, 0);
+}
+
 /* slurmdbd lists jobs that neither it nor slurmctld finds by their ids. */
 static bool was_asked[3 * RECORDER_ASKED_MAX / 2];
 
@@ -1324,6 +1345,7 @@ int main(void)
 	test_reconcile();
 	test_reconcile_without_answer();
 	test_reconcile_recorded();
+	test_reconcile_behind();
 	test_reconcile_many();
 	test_starts();
 	test_no_transaction();
