@@ -99,8 +99,8 @@ static void upkeep_trim(struct recorder *r, uint64_t now_ns)
 
 /*
  * Keeps jobs that a search for lost ends may ask for. If there is no search, these are the jobs of
- * the last minutes before the last known end. During a search that goes back for days, these jobs must not fill the store: job ends
- * would wait in the inbox, and the search would never end.
+ * the last minutes before the last known end. During a search that goes back for days, these jobs
+ * must not fill the store: job ends would wait in the inbox, and the search would never end.
  */
 static int upkeep_reclaim_rows(struct recorder *r, struct errmsg *err)
 {
