@@ -133,15 +133,33 @@ void cmd_node_name(char *buf, size_t size)
 		*dot = '\0';
 }
 
+/* Reads ceems.conf: PATH, or the default one, which may be missing. */
+static int load_settings(const char *path, struct settings *ret, struct errmsg *err)
+{
+	char buf[PATH_MAX];
+	int rc = settings_load(cmd_conf_path(path, buf), ret, err);
+
+	return rc == -ENOENT && !path ? 0 : rc;
+}
+
 int cmd_load_settings(const char *path, struct settings *ret)
 {
 	struct errmsg err = { 0 };
-	char buf[PATH_MAX];
-	int rc = settings_load(cmd_conf_path(path, buf), ret, &err);
 
-	if (rc == 0 || (rc == -ENOENT && !path))
-		return CMD_OK;
-	return cmd_error("%s", err.text);
+	return load_settings(path, ret, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
+}
+
+int cmd_load_users_settings(const char *path, struct settings *ret, const char *without)
+{
+	struct errmsg err = { 0 };
+	int rc = load_settings(path, ret, &err);
+	bool is_closed = rc == -EACCES && !path;
+
+	if (is_closed && without)
+		(void)cmd_error("%s; %s", err.text, without);
+	else if (rc < 0 && !is_closed)
+		return cmd_error("%s", err.text);
+	return CMD_OK;
 }
 
 static void print_group(FILE *out, const char *title, enum cmd_group group)

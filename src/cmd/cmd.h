@@ -93,6 +93,12 @@ void cmd_node_name(char *buf, size_t size);
 int cmd_load_settings(const char *path, struct settings *ret);
 
 /*
+ * cmd_load_settings() for users' commands, which work without ceems.conf: if the user named no file and may not read the
+ * default one, *RET has the defaults. WITHOUT is printed then, and says what the command lacks; NULL: nothing.
+ */
+int cmd_load_users_settings(const char *path, struct settings *ret, const char *without);
+
+/*
  * Opens, for reading, the ledger of node ASKED, or of this machine if ASKED is NULL. Errors are
  * those of ledger_open(), whose texts name the file.
  */

@@ -226,7 +226,7 @@ static int choose_dirs(const char *dir, const char *conf, struct settings *setti
 	r->dirs[r->ndirs++] = dir ? dir : ".";
 	if (dir)
 		return CMD_OK;
-	if (cmd_load_settings(conf, settings) != CMD_OK)
+	if (cmd_load_users_settings(conf, settings, "only the current folder is searched") != CMD_OK)
 		return CMD_FAILED;
 	if (settings->profile_dir[0] == '/')
 		r->dirs[r->ndirs++] = settings->profile_dir;

@@ -138,24 +138,13 @@ static int open_source(const struct top_request *o, const struct settings *s, st
 	return rc;
 }
 
-/* Loads ceems.conf, if this user may read it. */
-static int load_settings(const struct top_request *o, struct settings *ret)
-{
-	char path[PATH_MAX];
-
-	if (!o->conf && !o->node && access(cmd_conf_path(NULL, path), R_OK) < 0) {
-		*ret = (struct settings){ .sample_interval_ns = NSEC_PER_SEC };
-		return CMD_OK;
-	}
-	return cmd_load_settings(o->conf, ret);
-}
-
 static int top_run(struct top_request *o)
 {
 	struct top_source *source;
 	struct settings s;
 	bool is_busy = false;
-	int rc = load_settings(o, &s);
+	/* only root may read the ledger, so --node is no user's command */
+	int rc = o->node ? cmd_load_settings(o->conf, &s) : cmd_load_users_settings(o->conf, &s, NULL);
 
 	if (rc == CMD_OK)
 		rc = open_source(o, &s, &source);

@@ -346,7 +346,7 @@ static int find_files(const struct trace_request *r, const char *conf, const str
 	if (r->dir) {
 		dir[0] = r->dir;
 	} else {
-		if (cmd_load_settings(conf, &settings) != CMD_OK)
+		if (cmd_load_users_settings(conf, &settings, "only the current folder is searched") != CMD_OK)
 			return CMD_FAILED;
 		if (settings.trace_dir[0] == '/')
 			dir[n++] = settings.trace_dir;

@@ -115,8 +115,8 @@ extern const size_t settings_nkeys;
 int settings_path(const char *slurm_conf, char *buf, size_t size);
 
 /*
- * Sets the defaults, then reads PATH over them. Returns 0, or -ENOENT: no file, and *RET has the
- * defaults. After any other error *RET must not be used; ERR names file, line and key.
+ * Sets the defaults, then reads PATH over them. Returns 0, or -ENOENT, no file, or -EACCES, a file that this user may not
+ * open: *RET has the defaults. After any other error *RET must not be used. ERR names file, line and key.
  */
 int settings_load(const char *path, struct settings *ret, struct errmsg *err);
 

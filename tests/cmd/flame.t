@@ -216,6 +216,13 @@ has "$(SLURM_CONF=$dir/none flame one.pb.gz --per-joule)" "profile on n1: 30 J o
 	"  but of a file with samples of one node"
 
 # --- which files
+mkdir site
+printf 'ProfileDir=%s\n' "$dir/site" >site/ceems.conf
+chmod 0 site/ceems.conf
+is "$(SLURM_CONF=$dir/site/slurm.conf without_rights "$ceems" flame 8 2>"$dir/err" | sed q)" "$(flame 8 | sed q)" \
+	"a ceems.conf that this user may not read: profiles here are found"
+is "$(cat "$dir/err")" "ceems: $dir/site/ceems.conf: cannot open: Permission denied; only the current folder is searched" \
+	"  and ProfileDir is not known"
 is "$(flame 77)" "ceems: you own no profile of job 77 in .; use --dir to look in another folder" "no file"
 mkdir elsewhere && mv ceems-profile-8.0-n1.pb.gz elsewhere/
 has "$(flame 8 --dir elsewhere)" "job 8 on n1" "another folder"

@@ -102,6 +102,23 @@ has "$out" "step 77.0 on n1 ran twice: its earlier run is left out" "a job that 
 has "$out" "77,0,n1,2026-11-25T10:00:05.000000Z,0.000000" "has its later run"
 ln -s /etc/passwd ceems-trace-8.0-n1.csv
 has "$(trace 8)" "you own no trace of job 8" "a link is no trace of a job"
+
+# the default ceems.conf names TraceDir, but is closed to users
+mkdir site
+printf 'TraceDir=%s\n' "$dir/site" >site/ceems.conf
+trace_file site/ceems-trace-9.0-n1.csv n1 0
+by_user() { # COMMAND...
+	SLURM_CONF=$dir/site/slurm.conf without_rights "$ceems" "$@" 2>&1 | tr -d '\r'
+}
+is "$(by_user trace 9 --csv | grep -c '^9,0,n1')" 3 "a trace in TraceDir"
+chmod 0 site/ceems.conf
+closed="$dir/site/ceems.conf: cannot open: Permission denied"
+is "$(by_user trace 7.batch --csv | grep -c '^7,batch,n1')" 3 "a ceems.conf that this user may not read: traces here are found"
+is "$(by_user trace 9)" "ceems: $closed; only the current folder is searched
+ceems: you own no trace of job 9 in .; use --dir to look in another folder" "  and TraceDir is not known"
+is "$(by_user trace 7.batch --conf site/ceems.conf)" "ceems: site/ceems.conf: cannot open: Permission denied" "  named, it is an error"
+is "$(by_user store status)" "ceems: $closed" "  for a command of operators, too"
+chmod 644 site/ceems.conf
 if [ "$(id -u)" = 0 ]; then
 	cp other.csv ceems-trace-9.0-n1.csv
 	cp other.csv ceems-trace-9.0-n2.csv
