@@ -356,6 +356,7 @@ static const struct cmd_option export_options[] = {
 
 static int cmd_export_run(const struct cmd_info *self, int argc, char **argv)
 {
+	static struct settings settings;
 	static struct export e;
 	uint64_t now = clock_wall_ns() / NSEC_PER_SEC;
 	int rc;
@@ -377,7 +378,11 @@ static int cmd_export_run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_usage_error(self, "--since is required");
 	if (e.until && e.until <= e.since)
 		return cmd_usage_error(self, "--until is not after --since");
+	/* job_site_load() makes do without ceems.conf, but only that names the store and the sinks */
+	if (cmd_load_settings(NULL, &settings) != CMD_OK)
+		return CMD_FAILED;
 	job_site_load(&e.site);
+	e.site.settings = settings;
 	e.site.unmeasured = true; /* Slurm stores 0 J for times without sensors: take it as unknown */
 	catch_signals();
 	rc = export_open(&e);

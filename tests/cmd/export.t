@@ -30,6 +30,15 @@ mkdir -m 700 "$dir/store"
 export_says --since 2026-01-31
 is "$rc/$out" "1/ceems: $dir/store: ceems-recorder has not run yet: start it first" "before the recorder's first start"
 
+chmod 0 "$dir/ceems.conf"
+is "$(without_rights "$ceems" export --since 2026-01-31 2>&1)" "ceems: $dir/ceems.conf: cannot open: Permission denied" \
+	"a ceems.conf that may not be read is an error"
+chmod 644 "$dir/ceems.conf"
+echo Nonsense=1 >>"$dir/ceems.conf"
+export_says --since 2026-01-31
+is "$rc/$out" "1/ceems: $dir/ceems.conf:4: Nonsense: unknown key" "so is one with a wrong line"
+sed -i '$d' "$dir/ceems.conf"
+
 "$top_builddir/recorder/ceems-recorder" --help >/dev/null 2>&1 || skip_all "ceems-recorder is not built"
 "$top_builddir/recorder/ceems-recorder" -D -f "$dir/ceems.conf" >"$dir/log" 2>&1 &
 recorder=$!
