@@ -106,6 +106,41 @@ static const char *at(const struct check *c, const char *key)
 }
 
 /*
+ * Reports each line of KEY that has something which the last line lacks, since Slurm takes the value of the last line alone.
+ * SEP separates the items of a value; '\0': it is one item. HINT sets KEY to the items of all lines; NULL: only one can stay.
+ */
+static void check_repeats(struct check *c, const char *key, char sep, const char *hint)
+{
+	unsigned int line, last_line;
+	const char *last = slurmconf_where(c->slurm, key, &last_line);
+	char choose[PATH_MAX + 128];
+	const char *path;
+	unsigned int n;
+
+	for (n = 1; (path = slurmconf_where_nth(c->slurm, key, n, &line)); n++) {
+		_cleanup_free_ char *lost = slurmconf_lost(c->slurm, key, n, sep);
+
+		if (!lost)
+			continue;
+		(void)snprintf(choose, sizeof(choose), "%s: delete line %u of %s, or move it to the end", key, line, path);
+		check_warn(c, "slurm.conf", hint ? hint : choose,
+			   "%s:%u: %s=%s has no effect: %s:%u sets %s again, and only the last line counts", path, line, key,
+			   lost, last, last_line, key);
+	}
+}
+
+/* Reports the keys of slurm.conf whose value is no list. */
+static void check_repeated_values(struct check *c)
+{
+	static const char *const keys[] = { "AccountingStorageType", "AcctGatherEnergyType", "AcctGatherProfileType",
+					    "JobAcctGatherFrequency", "JobAcctGatherType", "JobCompType", "PlugStackConfig" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		check_repeats(c, keys[i], /* sep= */ '\0', /* hint= */ NULL);
+}
+
+/*
  * Returns the folder of Slurm's own plugins. Packages have it in different places, so this is the first usual place
  * with a plugin that every Slurm has.
  */
@@ -148,19 +183,26 @@ static void append_folder(char buf[LINE_MAX], const char *dir)
 	(void)snprintf(buf + used, LINE_MAX - used, "%s%s", buf[used - 1] == '=' ? "" : ":", dir);
 }
 
-/* Writes a line PluginDir= that is right: Slurm's own folder, the folders of DIRS that exist, and ours. */
-static const char *plugin_dir_line(const char *dirs, char buf[LINE_MAX])
+/*
+ * Writes a line PluginDir= that is right: Slurm's own folder, the folders of slurm.conf that exist, and ours. A folder of a
+ * line that Slurm ignores is not looked for, since it may hang.
+ */
+static const char *plugin_dir_line(const struct check *c, char buf[LINE_MAX])
 {
+	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, "PluginDir", ':');
+	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
 	const char *own = slurm_plugin_dir();
+	const char *rest = merged;
+	char *list = buf + strlen("PluginDir=");
 	char path[PATH_MAX];
 
 	(void)snprintf(buf, LINE_MAX, "PluginDir=");
 	if (!dirs || (!find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<'))
 		append_folder(buf, own);
-	while (next_folder(&dirs, path))
-		if (access(path, F_OK) == 0)
+	while (next_folder(&rest, path))
+		if (!has_folder(list, path) && (!has_folder(dirs, path) || access(path, F_OK) == 0))
 			append_folder(buf, path);
-	if (!has_folder(buf + strlen("PluginDir="), SLURM_PLUGINDIR) && access(SLURM_PLUGINDIR, F_OK) == 0)
+	if (!has_folder(list, SLURM_PLUGINDIR) && access(SLURM_PLUGINDIR, F_OK) == 0)
 		append_folder(buf, SLURM_PLUGINDIR);
 	return buf;
 }
@@ -177,13 +219,15 @@ static void check_plugin_dir(struct check *c)
 
 	while (next_folder(&rest, path))
 		if (access(path, F_OK) < 0)
-			check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
+			check_error(c, "slurm.conf", plugin_dir_line(c, hint),
 				    "%sPluginDir has %s, which does not exist: Slurm refuses its configuration",
 				    at(c, "PluginDir"), path);
 	if (dirs && !find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<')
-		check_error(c, "slurm.conf", plugin_dir_line(dirs, hint),
+		check_error(c, "slurm.conf", plugin_dir_line(c, hint),
 			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s", at(c, "PluginDir"), dirs, own);
 	c->is_slurm_mute = c->errors > errors;
+	if (slurmconf_get_nth(c->slurm, "PluginDir", 1))
+		check_repeats(c, "PluginDir", ':', plugin_dir_line(c, hint));
 }
 
 /* A folder that does not answer holds each command and daemon of Slurm. */
@@ -214,7 +258,7 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 	} else if (!check_find_plugin(dirs, file, path, sizeof(path))) {
 		char hint[LINE_MAX];
 
-		(void)plugin_dir_line(slurmconf_get(c->slurm, "PluginDir"), hint);
+		(void)plugin_dir_line(c, hint);
 		(void)snprintf(path, sizeof(path), SLURM_PLUGINDIR "/%s", file);
 		check_error(c, what, access(path, F_OK) < 0 ? "install slurm-ceems" : hint, "%s%s is not in PluginDir (%s)",
 			    at(c, "PluginDir"), file, dirs);
@@ -341,10 +385,11 @@ static void check_tres(struct check *c)
 {
 	const char *key = "AccountingStorageTRES";
 	const char *listed = slurmconf_get(c->slurm, key);
+	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, key, ',');
 	unsigned int missing;
 	enum metric_set set = find_set(listed, &missing);
 	char buf[LINE_MAX];
-	const char *hint = tres_line(key, listed, buf);
+	const char *hint = tres_line(key, merged, buf);
 
 	check_tres_names(c, key, listed, hint);
 	if (set == METRIC_SET_ALL)
@@ -357,16 +402,18 @@ static void check_tres(struct check *c)
 		check_warn(c, "slurm.conf", hint,
 			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems tres has all)",
 			   at(c, key), missing, key);
+	check_repeats(c, key, ',', hint);
 }
 
 /*
- * Writes a line that sets KEY, a list, to VALUE with ITEM added. VALUE may be NULL, an empty list.
+ * Writes a line that sets KEY, a list, to VALUE with ITEM added, or to VALUE if ITEM is NULL. VALUE may be NULL, an empty
+ * list.
  */
 static const char *list_with(const char *key, const char *value, const char *item, char buf[LINE_MAX])
 {
 	bool is_empty = !value || !*value || !strcasecmp(value, "none");
 
-	(void)snprintf(buf, LINE_MAX, "%s=%s%s%s", key, is_empty ? "" : value, is_empty ? "" : ",", item);
+	(void)snprintf(buf, LINE_MAX, "%s=%s%s%s", key, is_empty ? "" : value, is_empty || !item ? "" : ",", item ? item : "");
 	return buf;
 }
 
@@ -374,6 +421,8 @@ static void check_accounting(struct check *c)
 {
 	const char *key = "AccountingStorageType";
 	const char *value = slurmconf_get(c->slurm, key);
+	_cleanup_free_ char *merged = NULL;
+	bool needs_script;
 	char hint[LINE_MAX];
 
 	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
@@ -384,10 +433,13 @@ static void check_accounting(struct check *c)
 		check_tres(c);
 	key = "AccountingStoreFlags";
 	value = slurmconf_get(c->slurm, key);
+	merged = slurmconf_merge(c->slurm, key, ',');
+	needs_script = c->settings.record_script && !slurmconf_list_has(merged, "job_script");
+	(void)list_with(key, merged, needs_script ? "job_script" : NULL, hint);
 	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
-		check_error(c, "slurm.conf", list_with(key, value, "job_script", hint),
-			    "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", at(c, key),
-			    key, set_to(value));
+		check_error(c, "slurm.conf", hint, "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", at(c, key), key,
+			    set_to(value));
+	check_repeats(c, key, ',', hint);
 }
 
 static bool has_partition(const struct slurmconf *sc, const char *name)
@@ -424,15 +476,17 @@ static void check_settings(struct check *c)
 {
 	const char *key = "PrologFlags";
 	const char *value = slurmconf_get(c->slurm, key);
+	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, key, ',');
 	char hint[LINE_MAX];
 
 	check_energy_type(c);
+	(void)list_with(key, merged, has_contain(merged) ? NULL : "Contain", hint);
 	if (has_contain(value))
 		check_ok(c, "slurm.conf", "PrologFlags has Contain");
 	else
-		check_error(c, "slurm.conf", list_with(key, value, "Contain", hint),
-			    "%s%s is %s: a job's energy would miss its batch script", at(c, key), key,
+		check_error(c, "slurm.conf", hint, "%s%s is %s: a job's energy would miss its batch script", at(c, key), key,
 			    set_to(value));
+	check_repeats(c, key, ',', hint);
 	key = "JobAcctGatherType";
 	value = slurmconf_get(c->slurm, key);
 	if (!value || !strcasecmp(value, "jobacct_gather/none"))
@@ -454,6 +508,7 @@ static void check_settings(struct check *c)
 	else
 		check_ok(c, "slurm.conf", "%s=%s", key, value);
 	check_forbidden(c);
+	check_repeated_values(c);
 }
 
 /*

@@ -45,8 +45,10 @@ static const struct {
 	{ "AccountingStoreFlags", RECONFIGURE },
 	{ "AcctGatherEnergyType", SLURMCTLD | SLURMD },
 	{ "AcctGatherProfileType", SLURMCTLD | SLURMD },
+	{ "JobAcctGatherFrequency", RECONFIGURE },
 	{ "JobAcctGatherType", SLURMCTLD | SLURMD },
 	{ "JobCompType", SLURMCTLD },
+	{ "PlugStackConfig", RECONFIGURE },
 	{ "PluginDir", SLURMCTLD | SLURMD },
 	{ "PrologFlags", RECONFIGURE },
 };

@@ -229,28 +229,39 @@ void slurmconf_destroy(struct slurmconf *sc)
 	free(sc);
 }
 
-static const struct entry *slurmconf_find(const struct slurmconf *sc, const char *key)
+static const struct entry *slurmconf_find(const struct slurmconf *sc, const char *key, unsigned int n)
 {
 	const struct entry *e;
 
-	for (e = sc->newest; e && strcasecmp(e->key, key); e = e->older)
-		;
-	return e;
+	for (e = sc->newest; e; e = e->older)
+		if (!strcasecmp(e->key, key) && !n--)
+			return e;
+	return NULL;
 }
 
-const char *slurmconf_get(const struct slurmconf *sc, const char *key)
+const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n)
 {
-	const struct entry *e = slurmconf_find(sc, key);
+	const struct entry *e = slurmconf_find(sc, key, n);
 
 	return e ? e->value : NULL;
 }
 
-const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigned int *ret_line)
+const char *slurmconf_get(const struct slurmconf *sc, const char *key)
 {
-	const struct entry *e = slurmconf_find(sc, key);
+	return slurmconf_get_nth(sc, key, 0);
+}
+
+const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n, unsigned int *ret_line)
+{
+	const struct entry *e = slurmconf_find(sc, key, n);
 
 	*ret_line = e ? e->line : 0;
 	return e ? e->file->path : NULL;
+}
+
+const char *slurmconf_where(const struct slurmconf *sc, const char *key, unsigned int *ret_line)
+{
+	return slurmconf_where_nth(sc, key, 0, ret_line);
 }
 
 const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix)
@@ -262,26 +273,78 @@ const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix)
 	return e ? e->key : NULL;
 }
 
-const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n)
+/* Takes the next item, of *RET_LEN bytes, off *LIST. NULL: there is none. */
+static const char *next_item(const char **list, char sep, size_t *ret_len)
 {
-	const struct entry *e;
+	const char seps[] = { sep, '\0' };
+	const char *item = *list;
 
-	for (e = sc->newest; e; e = e->older)
-		if (!strcasecmp(e->key, key) && !n--)
-			return e->value;
-	return NULL;
+	if (!item || !*item)
+		return NULL;
+	*ret_len = strcspn(item, seps);
+	*list += *ret_len + (item[*ret_len] != '\0');
+	return item;
+}
+
+static bool list_has(const char *list, char sep, const char *wanted, size_t want)
+{
+	const char *item;
+	size_t len;
+
+	while ((item = next_item(&list, sep, &len)))
+		if (len == want && !strncasecmp(item, wanted, len))
+			return true;
+	return false;
 }
 
 bool slurmconf_list_has(const char *value, const char *item)
 {
-	size_t want = strlen(item);
+	return list_has(value, ',', item, strlen(item));
+}
 
-	while (value && *value) {
-		size_t len = strcspn(value, ",");
+/* Appends to OUT the items of LIST that neither OUT nor EXCEPT has. OUT must have room for LIST and a separator. */
+static void list_append(char *out, const char *list, char sep, const char *except)
+{
+	size_t used = strlen(out);
+	const char *item;
+	size_t len;
 
-		if (len == want && !strncasecmp(value, item, len))
-			return true;
-		value += len + (value[len] == ',');
+	while ((item = next_item(&list, sep, &len))) {
+		if (!len || list_has(except, sep, item, len) || list_has(out, sep, item, len))
+			continue;
+		if (used)
+			out[used++] = sep;
+		memcpy(out + used, item, len);
+		used += len;
+		out[used] = '\0';
 	}
-	return false;
+}
+
+char *slurmconf_merge(const struct slurmconf *sc, const char *key, char sep)
+{
+	const char *value;
+	unsigned int n;
+	size_t size = 1;
+	char *out;
+
+	for (n = 0; (value = slurmconf_get_nth(sc, key, n)); n++)
+		size += strlen(value) + 1;
+	out = n ? calloc(1, size) : NULL;
+	for (n = 0; out && (value = slurmconf_get_nth(sc, key, n)); n++)
+		list_append(out, value, sep, NULL);
+	return out;
+}
+
+char *slurmconf_lost(const struct slurmconf *sc, const char *key, unsigned int n, char sep)
+{
+	const char *value = slurmconf_get_nth(sc, key, n);
+	char *out = value ? calloc(1, strlen(value) + 1) : NULL;
+
+	if (out)
+		list_append(out, value, sep, slurmconf_get(sc, key));
+	if (out && !*out) {
+		free(out);
+		out = NULL;
+	}
+	return out;
 }

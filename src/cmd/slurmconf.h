@@ -34,6 +34,21 @@ const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix);
  */
 const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n);
 
+/* The file and line of that value. */
+const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n, unsigned int *ret_line);
+
+/*
+ * Returns what the values of all lines of KEY have, each item once, those of the last line first. Items are separated by
+ * SEP; without regard to upper and lower case. The caller frees it. NULL: not set, or no memory.
+ */
+char *slurmconf_merge(const struct slurmconf *sc, const char *key, char sep);
+
+/*
+ * Returns what line N of KEY has and the last line lacks. SEP is as above, or '\0' if a value is one item. The caller frees
+ * it. NULL: nothing, or no memory.
+ */
+char *slurmconf_lost(const struct slurmconf *sc, const char *key, unsigned int n, char sep);
+
 /* Returns true if the comma-separated list VALUE (NULL: empty) has ITEM, in upper or lower case. */
 bool slurmconf_list_has(const char *value, const char *item);
 

@@ -460,6 +460,43 @@ has "$(section "then")" "systemctl restart slurmd  # on all nodes" "  of all who
 has "$(section "then")" "systemctl restart ceems-recorder" "  the recorder, too"
 is "$(section "then" | grep -c reconfigure)" 0 "  which make scontrol reconfigure needless"
 
+# keys that are set twice: Slurm takes the last line alone
+tres=$("$ceems" tres | grep '^Acc')
+cat >"$dir/slurm.conf" <<END
+AccountingStorageTRES=gres/gpu,Billing,ic/ceems_co2e
+PrologFlags=Serial,x11
+JobCompType=jobcomp/kafka
+PluginDir=$dir/plugins:$dir/elsewhere:$dir/nosuch
+JobAcctGatherFrequency=task=30
+NodeName=n1
+NodeName=n2
+include more.conf
+END
+cat >"$dir/more.conf" <<END
+$tres
+PrologFlags=Alloc,Serial
+JobCompType=jobcomp/ceems
+PluginDir=$dir/elsewhere
+JobAcctGatherFrequency=task=30
+AccountingStorageType=accounting_storage/slurmdbd
+END
+terse
+lost() { # LINE WHAT LINE_OF_MORE_CONF KEY
+	has "$out" "warn   slurm.conf     $dir/slurm.conf:$1: $2 has no effect: $dir/more.conf:$3 sets $4 again, and only the last line counts" \
+		"$4 is set twice"
+}
+lost 1 AccountingStorageTRES=gres/gpu,Billing 1 AccountingStorageTRES
+lost 2 PrologFlags=x11 2 PrologFlags
+lost 3 JobCompType=jobcomp/kafka 3 JobCompType
+lost 4 "PluginDir=$dir/plugins:$dir/nosuch" 4 PluginDir
+is "$(echo "$out" | grep -c 'has no effect')" 4 "  the same value twice is no loss, nor are the lines of two nodes"
+has "$(section slurm.conf)" "$tres,gres/gpu,Billing" "  to do: one line with the TRES of both"
+is "$(section slurm.conf | grep ^PrologFlags)" "PrologFlags=Alloc,Serial,x11" "  one of PrologFlags, also where the last line lacks Contain"
+is "$(section slurm.conf | grep ^JobCompType)" "JobCompType: delete line 3 of $dir/slurm.conf, or move it to the end" "  what is no list"
+has "$(section slurm.conf | grep ^PluginDir)" "$dir/elsewhere:$dir/plugins:$dir/nosuch" "  one PluginDir"
+is "$(section slurm.conf | grep -c ^PluginDir)" 1 "  and no other"
+rm "$dir/more.conf"
+
 echo "LedgerDir=$dir" >"$dir/ceems.conf"
 fake munge "exit 1"
 cat >"$dir/slurm.conf" <<END
