@@ -2,13 +2,16 @@
 /* The helper's side of helper.h. */
 #include <errno.h>
 #include <poll.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/util.h"
 
@@ -32,9 +35,29 @@ void helper_close_inherited(void)
 		(void)close(fd);
 }
 
+void helper_expose_to_oom(int score_adj)
+{
+	static const char path[] = "/proc/self/oom_score_adj";
+	_cleanup_close_ int fd = -1;
+	char text[16];
+	int n;
+
+	if (fileio_read_line(NULL, path, text, sizeof(text)) < 0 || strtol(text, NULL, 10) >= score_adj)
+		return;
+	n = snprintf(text, sizeof(text), "%d", score_adj);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)fileio_write_full(fd, text, (size_t)n);
+}
+
+/*
+ * slurmstepd has an oom_score_adj of -1000 (mgr.c), slurmd what its unit or SLURMD_OOM_ADJ says, and children inherit it. So a
+ * helper that uses too much memory would be spared, and the processes of jobs killed in its place.
+ */
 void helper_serve(bool is_nice)
 {
 	helper_close_inherited();
+	helper_expose_to_oom(0);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	if (is_nice)
 		(void)setpriority(PRIO_PROCESS, 0, NICE);

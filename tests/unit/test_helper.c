@@ -10,6 +10,7 @@
 #include "src/libnode/bpfload.h"
 #include "src/libnode/oldhelpers.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/fileio.h"
 #include "src/libutil/procstat.h"
 #include "tap.h"
 #include "unkillable.h"
@@ -452,10 +453,55 @@ static void test_old(void)
 	oldhelpers_fini(&old);
 }
 
+/* Returns what becomes of an oom_score_adj of WAS; 1 (no value here): WAS cannot be set. */
+static int score_after(int was, void (*change)(void))
+{
+	char text[16];
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		FILE *f = fopen("/proc/self/oom_score_adj", "r+e");
+
+		if (!f || fprintf(f, "%d", was) < 0 || fclose(f))
+			_exit(1);
+		change();
+		if (fileio_read_line(NULL, "/proc/self/oom_score_adj", text, sizeof(text)) < 0)
+			_exit(2);
+		_exit(atoi(text) / 10 + 100); /* a status has 8 bits */
+	}
+	(void)waitpid(pid, &status, 0);
+	return !WIFEXITED(status) ? 2 : WEXITSTATUS(status) < 100 ? WEXITSTATUS(status) : (WEXITSTATUS(status) - 100) * 10;
+}
+
+static void serve(void)
+{
+	helper_serve(/* is_nice= */ false);
+}
+
+static void expose(void)
+{
+	helper_expose_to_oom(500);
+}
+
+static void test_oom_score(void)
+{
+	const int protected = score_after(-500, serve);
+
+	is_int(score_after(300, serve), 300, "a helper is protected from the OOM killer no more than it was");
+	is_int(score_after(300, expose), 500, "it can be made the first to be killed");
+	is_int(score_after(700, expose), 700, "  and stays it");
+	if (protected == 1)
+		skip(1, "needs CAP_SYS_RESOURCE");
+	else
+		is_int(protected, 0, "the daemon's protection is given up");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
 		return 1;
+	test_oom_score();
 	test_wait();
 	test_bpfload();
 	test_first_words();
