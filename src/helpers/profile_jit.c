@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/helpers/profile_maps.h"
 #include "src/libprofile/perf_map.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
@@ -155,7 +156,7 @@ static int add_function(struct profile_jit *j, const struct symbol *symbol, uint
 
 bool profile_jit_is_made(const struct profile_mapping *m)
 {
-	return !strncmp(m->path, "//anon", 6) || !strncmp(m->path, "[anon", 5) || !strncmp(m->path, "/memfd:", 7);
+	return profile_maps_is_anonymous(m) || !strncmp(m->path, "/memfd:", 7);
 }
 
 /* Returns the function at ADDRESS of PID, or NULL. Reads the file again if none is known. */

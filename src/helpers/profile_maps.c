@@ -12,12 +12,16 @@
 /* Ended processes whose mappings are kept; and the most mappings of one process. */
 #define ENDED_MAX 1024u
 #define SPANS_MAX 4096u
+/* The most mappings of all processes; further ones are not known. Their memory is charged to the job. */
+#define MAPPINGS_MAX 65536u
+/* The mapping of memory without a file spans all addresses. */
+#define ADDRESS_MAX (UINT64_C(1) << 56)
 /* The pause after /proc was read again: this often its duration. */
 #define REREAD_COST 20
 
 struct span {
 	uint64_t start, limit;
-	uint32_t mapping;
+	uint32_t mapping; /* PROFILE_NONE: not known */
 };
 
 struct space { /* the mappings of one process */
@@ -168,11 +172,29 @@ static void build_id_text(const struct stacks_record *r, char *text)
 		(void)snprintf(text + 2 * i, 3, "%02x", r->build_id[i]);
 }
 
+bool profile_maps_is_anonymous(const struct profile_mapping *m)
+{
+	return !strncmp(m->path, "//anon", 6) || !strncmp(m->path, "[anon", 5);
+}
+
+/*
+ * A run-time compiler may make very many regions of memory without a file, and the kernel's record of each has its address as
+ * the offset. They are one mapping, in which each address is that of the process.
+ */
 static int add_mapping(struct profile_maps *m, struct space *s, const struct profile_mapping *mapping)
 {
+	const struct profile_mapping anonymous = { .path = mapping->path, .build_id = "", .limit = ADDRESS_MAX };
 	struct span span = { .start = mapping->start, .limit = mapping->limit };
-	int rc = profile_add_mapping(m->profile, mapping, &span.mapping);
+	int rc;
 
+	if (profile_maps_is_anonymous(mapping))
+		mapping = &anonymous;
+	rc = m->profile->nmappings < MAPPINGS_MAX ? profile_add_mapping(m->profile, mapping, &span.mapping) :
+						    profile_find_mapping(m->profile, mapping, &span.mapping);
+	if (rc == -ENOENT) {
+		span.mapping = PROFILE_NONE; /* what was there before is unmapped, all the same */
+		rc = 0;
+	}
 	return rc < 0 ? rc : add_span(s, &span);
 }
 
@@ -282,9 +304,11 @@ static bool has_mapping(const struct profile_maps *m, const struct space *s, con
 	if (i == s->n)
 		return false;
 	span = &s->span[i];
-	if (span->start > new->start || span->limit < new->limit)
+	if (span->start > new->start || span->limit < new->limit || span->mapping == PROFILE_NONE)
 		return false;
 	old = &m->profile->mapping[span->mapping];
+	if (profile_maps_is_anonymous(old))
+		return !strcmp(new->path, old->path);
 	len = strlen(old->path);
 	return old->offset + (new->start - span->start) == new->offset && !strncmp(new->path, old->path, len) &&
 	       (!new->path[len] || !strcmp(new->path + len, " (deleted)"));
@@ -355,9 +379,10 @@ int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, ui
 	if (rc < 0)
 		return rc;
 	i = find_span(s, address);
-	if (i == s->n || s->span[i].start > address)
+	if (i == s->n || s->span[i].start > address || s->span[i].mapping == PROFILE_NONE)
 		return -ENOENT;
 	*ret_mapping = s->span[i].mapping;
-	*ret_address = profile_rebase(m->profile, *ret_mapping, s->span[i].start, address);
+	*ret_address = profile_maps_is_anonymous(&m->profile->mapping[*ret_mapping]) ?
+			       address : profile_rebase(m->profile, *ret_mapping, s->span[i].start, address);
 	return 0;
 }

@@ -7,12 +7,16 @@
 #ifndef CEEMS_PROFILE_MAPS_H
 #define CEEMS_PROFILE_MAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/libmeter/activity/stacks.h"
 #include "src/libprofile/profile.h"
 
 struct profile_maps;
+
+/* Returns whether M is memory without a file. All of it with one name is one mapping. */
+bool profile_maps_is_anonymous(const struct profile_mapping *m);
 
 /* Mappings will be added to P, which is borrowed. Returns 0 or -ENOMEM. */
 int profile_maps_create(struct profile *p, struct profile_maps **ret);
@@ -26,7 +30,7 @@ int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r);
 
 /*
  * Finds the mapping of process PID that contains ADDRESS. Sets *RET_MAPPING to its index in P and
- * *RET_ADDRESS to the address in P's mapping (profile_rebase()). Reads /proc/PID/maps once if
+ * *RET_ADDRESS to the address in P's mapping (profile_rebase(); of memory without a file, ADDRESS itself). Reads /proc/PID/maps once if
  * records do not tell all mappings, and again after lost records. Returns 0; -ENOENT: no known mapping contains ADDRESS; or an
  * error as above.
  */

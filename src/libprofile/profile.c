@@ -75,23 +75,50 @@ static int store_utf8(struct profile *p, const char *text, size_t len, const cha
 	return 0;
 }
 
-/* Sets *RET to P's copy of TEXT (NULL: ""). Equal texts have one copy, so pointers can be compared. */
-static int store_text(struct profile *p, const char *text, const char **ret)
+/* Sets *RET to TEXT (NULL: "") as it is stored. *ESCAPED, which the caller frees, is its memory if it is another text. */
+static int stored_form(const char *text, char **escaped, struct text_key *ret)
 {
-	_cleanup_free_ char *escaped = NULL;
 	size_t len = text ? strnlen(text, PROFILE_TEXT_MAX) : 0;
 	int rc;
 
+	*ret = (struct text_key){ "", 0 };
 	if (!len)
-		return store_utf8(p, "", 0, ret);
+		return 0;
 	/* a long text is cut between two characters: a part of a character is not valid UTF-8 */
 	if (len == PROFILE_TEXT_MAX)
 		while (len > PROFILE_TEXT_MAX - 4 && ((unsigned char)text[len] & 0xc0) == 0x80)
 			len--;
-	rc = utf8_escape(text, len, &escaped, &len);
+	rc = utf8_escape(text, len, escaped, &len);
+	if (rc == 0)
+		*ret = (struct text_key){ *escaped ? *escaped : text, len };
+	return rc;
+}
+
+/* Sets *RET to P's copy of TEXT. Equal texts have one copy, so pointers can be compared. */
+static int store_text(struct profile *p, const char *text, const char **ret)
+{
+	_cleanup_free_ char *escaped = NULL;
+	struct text_key key;
+	int rc = stored_form(text, &escaped, &key);
+
+	return rc < 0 ? rc : store_utf8(p, key.text, key.len, ret);
+}
+
+/* Sets *RET to P's copy of TEXT. -ENOENT: it has none. */
+static int find_text(const struct profile *p, const char *text, const char **ret)
+{
+	_cleanup_free_ char *escaped = NULL;
+	struct text_key key;
+	uint32_t found;
+	int rc = stored_form(text, &escaped, &key);
+
 	if (rc < 0)
 		return rc;
-	return store_utf8(p, escaped ? escaped : text, len, ret);
+	found = place_find(&p->store->texts, place_hash(0, key.text, key.len), is_same_text, p, &key);
+	if (found == PLACE_NONE)
+		return -ENOENT;
+	*ret = p->text[found];
+	return 0;
 }
 
 /* --- the profile ------------------------------------------------------------------------------- */
@@ -197,10 +224,37 @@ static bool is_same_mapping(const void *owner, uint32_t place, const void *key)
 	       a->limit - a->start == b->limit - b->start && (a->start == b->start || *a->path || *a->build_id);
 }
 
+/* Returns the hash of what is_same_mapping() compares. */
+static uint64_t mapping_hash(const struct profile_mapping *m)
+{
+	const uint64_t size = m->limit - m->start;
+	uint64_t hash = place_hash(0, &m->path, sizeof(m->path));
+
+	hash = place_hash(hash, &m->build_id, sizeof(m->build_id));
+	hash = place_hash(hash, &m->offset, sizeof(m->offset));
+	return place_hash(hash, &size, sizeof(size));
+}
+
+int profile_find_mapping(const struct profile *p, const struct profile_mapping *m, uint32_t *ret)
+{
+	struct profile_mapping key = *m;
+	uint32_t found;
+	int rc = find_text(p, m->path, &key.path);
+
+	if (rc == 0)
+		rc = find_text(p, m->build_id, &key.build_id);
+	if (rc < 0)
+		return rc;
+	found = place_find(&p->store->mappings, mapping_hash(&key), is_same_mapping, p, &key);
+	if (found == PLACE_NONE)
+		return -ENOENT;
+	*ret = found;
+	return 0;
+}
+
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
 	struct profile_mapping new = *m;
-	const uint64_t size = m->limit - m->start;
 	uint64_t hash;
 	uint32_t found;
 	int rc;
@@ -212,10 +266,7 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 		rc = store_text(p, m->build_id, &new.build_id);
 	if (rc < 0)
 		return rc;
-	hash = place_hash(0, &new.path, sizeof(new.path));
-	hash = place_hash(hash, &new.build_id, sizeof(new.build_id));
-	hash = place_hash(hash, &new.offset, sizeof(new.offset));
-	hash = place_hash(hash, &size, sizeof(size));
+	hash = mapping_hash(&new);
 	found = place_find(&p->store->mappings, hash, is_same_mapping, p, &new);
 	if (found != PLACE_NONE) {
 		struct profile_mapping *old = &p->mapping[found];

@@ -125,6 +125,8 @@ int profile_add_comment(struct profile *p, const char *text);
  * MAPPING.
  */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
+/* Finds the mapping that profile_add_mapping() would return, and adds nothing. -ENOENT: it would be a new one. */
+int profile_find_mapping(const struct profile *p, const struct profile_mapping *m, uint32_t *ret);
 uint64_t profile_rebase(const struct profile *p, uint32_t mapping, uint64_t start, uint64_t address);
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);
 /* Locations with the same address but other lines are not equal. */

@@ -221,6 +221,58 @@ static void test_lost_mappings(struct profile_maps *m)
 	(void)munmap(page, size);
 }
 
+/* A run-time compiler makes many regions without a file; the kernel's records have their addresses as offsets. */
+static void test_anonymous(struct profile_maps *m)
+{
+	const size_t before = profile->nmappings;
+	uint64_t found = 0;
+	uint32_t i, mapping, other;
+
+	for (i = 1; i <= 1000; i++) {
+		const struct stacks_record r = {
+			.kind = STACKS_MAPPING, .pid = BASE + i % 3, .text = "//anon", .start = i * UINT64_C(0x10000),
+			.size = 0x1000 + i, .offset = i * UINT64_C(0x10000)
+		};
+
+		if (profile_maps_learn(m, &r) < 0)
+			break;
+	}
+	is_u64(i, 1001, "1000 regions without a file");
+	is_u64(profile->nmappings, before + 1, "  are one mapping");
+	is_int(profile_maps_find(m, BASE, 0x30010, &mapping, &found), 0, "an address in one");
+	is_u64(found, 0x30010, "  is that of the process");
+	is_int(profile_maps_find(m, BASE, 0x60010, &other, &found), 0, "and in another one");
+	ok(other == mapping && found == 0x60010, "  which is another place");
+}
+
+#define MANY 65536u
+
+static void test_many_mappings(void)
+{
+	static const struct profile_type type = { "samples", "count" };
+	struct profile_maps *m = NULL;
+	struct stacks_record r = { .kind = STACKS_MAPPING, .pid = BASE, .text = "/bin/app", .start = 0x10000, .size = 0x1000 };
+	char path[32] = "";
+	uint32_t i;
+
+	is_int(profile_create(&type, 1, &profile), 0, "a profile");
+	is_int(profile_maps_create(profile, &m), 0, "of a step with very many files");
+	r.text = path;
+	for (i = 0; i < MANY + 10; i++) {
+		(void)snprintf(path, sizeof(path), "/tmp/%u", i);
+		if (profile_maps_learn(m, &r) < 0)
+			break;
+	}
+	is_u64(i, MANY + 10, "all are read");
+	is_u64(profile->nmappings, MANY, "so many are kept");
+	is_str(at(m, BASE, 0x10010), "none", "of the others none is known, nor what they replaced");
+	(void)snprintf(path, sizeof(path), "/tmp/7");
+	is_int(profile_maps_learn(m, &r), 0, "a known file again");
+	is_str(at(m, BASE, 0x10010), "/tmp/7+10", "  is known");
+	profile_maps_destroy(m);
+	profile_destroy(profile);
+}
+
 static void test_maps(void)
 {
 	static const struct profile_type type = { "samples", "count" };
@@ -259,6 +311,7 @@ static void test_maps(void)
 	is_str(at(m, BASE + 1, 0x50010), "none", "  and the first is forgotten");
 	ok(strstr(at(m, (uint32_t)getpid(), (uint64_t)(uintptr_t)test_maps), "test_profiler"), "a process from before: by /proc");
 	test_lost_mappings(m);
+	test_anonymous(m);
 	profile_maps_destroy(m);
 	profile_maps_destroy(NULL);
 	profile_destroy(profile);
@@ -432,6 +485,7 @@ int main(void)
 	test_lost_records();
 	test_many_losses();
 	test_maps();
+	test_many_mappings();
 	test_wire();
 	test_wire_in_memory();
 	test_gone();
