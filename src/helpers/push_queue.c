@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -70,16 +71,24 @@ static void queue_path(const struct push_queue *q, const char *name, char path[P
 	(void)snprintf(path, PATH_MAX, "%s/%s", q->dir, name);
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+	const size_t len = strlen(name), end_len = strlen(end);
+
+	return len > end_len && !strcmp(name + len - end_len, end);
+}
+
 static int is_part(const struct dirent *d)
 {
-	const size_t len = strlen(d->d_name), end = sizeof(SUFFIX) - 1;
-
-	return len > end && len < PUSH_NAME_MAX && !strcmp(d->d_name + len - end, SUFFIX);
+	return strlen(d->d_name) < PUSH_NAME_MAX && ends_with(d->d_name, SUFFIX);
 }
 
 /* --- the writing side ----------------------------------------------------------------------- */
 
-/* Adds the bytes of all parts to *RET, each part rounded up to a page as file systems do. */
+/*
+ * Adds the bytes of all parts to *RET, each part rounded up to a page as file systems do. With the lock: so parts that are
+ * only begun are of writers that were killed, and are removed.
+ */
 static int queue_size(const struct push_queue *q, uint64_t *ret)
 {
 	DIR *dir = opendir(q->dir);
@@ -89,7 +98,9 @@ static int queue_size(const struct push_queue *q, uint64_t *ret)
 	if (!dir)
 		return -errno;
 	while ((d = readdir(dir)))
-		if (is_part(d) && fstatat(q->fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (ends_with(d->d_name, SUFFIX FILEIO_TMP))
+			(void)unlinkat(q->fd, d->d_name, 0);
+		else if (is_part(d) && fstatat(q->fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			*ret += ((uint64_t)st.st_size + 4095) & ~UINT64_C(4095);
 	(void)closedir(dir);
 	return 0;

@@ -180,7 +180,7 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 	int rc;
 	int n;
 
-	n = snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+	n = snprintf(tmp, sizeof(tmp), "%s" FILEIO_TMP, path);
 	if (n < 0 || (size_t)n >= sizeof(tmp))
 		return errmsg_set(err, -ENAMETOOLONG, "%s: path too long", path);
 	/* removes what a killed writer left; O_EXCL then refuses a planted link */

@@ -60,6 +60,7 @@ int fileio_read_checked(const char *path, size_t max,
 			int (*check)(const char *path, const struct stat *st, struct errmsg *err),
 			struct stat *st, char **ret, size_t *ret_len, struct errmsg *err);
 
+#define FILEIO_TMP ".tmp" /* ends the name of a file that is being written; a killed writer leaves it */
 /*
  * Replaces PATH by rename(), so a reader sees the old or the new content, never a part. The
  * temporary file is "<path>.tmp" and is removed when a step fails (disk full). Returns 0 or -errno.

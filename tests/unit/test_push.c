@@ -113,6 +113,19 @@ static void test_queue(void)
 	push_queue_close(q);
 }
 
+/* What a keeper leaves that is killed while it writes. */
+static void test_begun_part(void)
+{
+	struct push_queue *q = open_queue(16384);
+	const char *path = scratch_path(dir, "q/00000000000000000001-1-0.part.tmp");
+	char data[8000] = "";
+
+	ok(scratch_write(path, data, sizeof(data)), "a part that was only begun");
+	is_int(put(q, 10), 0, "another one is added");
+	ok(access(path, F_OK) < 0 && errno == ENOENT, "  the one that was begun is removed");
+	push_queue_close(q);
+}
+
 static void test_bad_queues(void)
 {
 	static const char *const bad[] = { "", "no newline", "one 5\nx", "two five 6\nx", "nothing 5 6\n" };
@@ -361,6 +374,7 @@ int main(void)
 		return 99;
 	test_series();
 	test_queue();
+	test_begun_part();
 	test_bad_queues();
 	test_parts();
 	test_killed_keeper();
