@@ -194,6 +194,7 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 		.event = request->stacks & PROFILE_REQUEST_CYCLES ? STACKS_CYCLES : STACKS_CLOCK,
 		.hz = request->hz,
 		.has_user = request->stacks & PROFILE_REQUEST_USER,
+		/* whatever perf_event_paranoid says: the user gets names only, and a site can forbid profiles (doc/security.md) */
 		.has_kernel = request->stacks & PROFILE_REQUEST_KERNEL,
 	};
 	const struct unwind_machine *machine = unwind_host();
