@@ -489,7 +489,8 @@ def compare_sets(rows_of, said, kills, alive):
                  f"{job} submitted {submit}: records {[(r['state'], r['@end']) for r in records]}, "
                  f"sacct {[(r['State'], r['End']) for r in rows]}")
         else:
-            err("records that sacct has not", f"{[r['key'] for r in records]}, sacct {rows}")
+            told = [(r["key"], r["state"], r["@start"], r["@end"], r["nodes"]) for r in records]
+            err("records that sacct has not", f"{told}, sacct {rows}")
         for r in rows:
             if r["End"] or records:
                 continue
