@@ -37,7 +37,8 @@ def read(path):
 def process(pid, objects):
     """[kind, pid and start, kB of anonymous memory, fds, threads, mappings], or None for another process. The ids of its
     BPF objects go to OBJECTS."""
-    comm = read(f"/proc/{pid}/comm").rstrip("\n")
+    # the name that Debian's daemons have after scontrol reconfigure from Slurm 23.11 on
+    comm = read(f"/proc/{pid}/comm").rstrip("\n").removesuffix("-wlm")
     if not comm.startswith(("slurmctld", "slurmdbd", "slurmd", "slurmstepd", "ceems-")):
         return None
     argv = read(f"/proc/{pid}/cmdline").split("\0")
