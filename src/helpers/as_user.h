@@ -10,10 +10,7 @@
 
 #include "src/libutil/errmsg.h"
 
-/*
- * Becomes user UID, a number, with GROUPS, such as "100,4,27": the primary group first. Changes GROUPS. When memory runs out,
- * the kernel then kills this process before any of a job. 0 or -errno.
- */
+/* Becomes user UID, a number, with GROUPS, such as "100,4,27": the primary group first. Changes GROUPS. 0 or -errno. */
 int as_user_become(const char *uid, char *groups);
 
 /*

@@ -334,8 +334,11 @@ static int run_writer(const struct profile_request *request, char **argv, int fd
 	};
 	struct errmsg err = { 0 };
 	struct wire *wire = NULL;
-	int rc = as_user_become(argv[1], argv[2]);
+	int rc;
 
+	/* it reads symbol tables of the user's files; the user may not write the score */
+	helper_expose_to_oom(1000);
+	rc = as_user_become(argv[1], argv[2]);
 	if (rc < 0)
 		(void)errmsg_errno(&err, rc, "cannot become user %s", argv[1]);
 	if (rc == 0)

@@ -11,13 +11,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "fake_sampler.h"
 #include "own_time.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
 #include "step_program.h"
 
@@ -419,39 +417,6 @@ static void test_forbidden(void)
 	steptrace_finish(NULL, NULL);
 }
 
-static pid_t program;
-
-static bool is_first_to_be_killed(void)
-{
-	char path[64], score[16];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)program);
-	return fileio_read_line(NULL, path, score, sizeof(score)) == 0 && !strcmp(score, "1000");
-}
-
-/* The program inherits slurmstepd's protection from the OOM killer, and reads and writes as the user. */
-static void test_oom_score(void)
-{
-	char path[PATH_MAX], uid[16], gid[16], folder[64];
-	char name[] = "ceems-trace-oom", bytes[] = "1000000";
-	char *const argv[] = { path, uid, gid, folder, name, bytes, NULL };
-	int in[2];
-
-	(void)snprintf(path, sizeof(path), "%s/ceems-trace", HELPER_DIR);
-	(void)snprintf(uid, sizeof(uid), "%u", (unsigned int)getuid());
-	(void)snprintf(gid, sizeof(gid), "%u", (unsigned int)getgid());
-	(void)snprintf(folder, sizeof(folder), "%s", dir);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in) < 0 ||
-	    helper_spawn(argv, NULL, in[1], STDERR_FILENO, &program) < 0) {
-		ok(false, "ceems-trace starts");
-		return;
-	}
-	ok(wait_until(is_first_to_be_killed), "when memory runs out, the kernel kills ceems-trace before a job's task");
-	(void)close(in[0]);
-	(void)close(in[1]);
-	(void)waitpid(program, NULL, 0);
-}
-
 static void test_job_name(void)
 {
 	static char leader[] = "SLURM_JOB_ID_HET_GROUP_0=21", second[] = "SLURM_JOB_ID_HET_GROUP_1=22";
@@ -490,7 +455,6 @@ int main(void)
 	    pthread_create(&thread, NULL, play_sampler, NULL))
 		return 99;
 	test_job_name();
-	test_oom_score();
 	test_file();
 	test_missed();
 	test_link();
