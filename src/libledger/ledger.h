@@ -328,10 +328,10 @@ struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
 bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
 
 /*
- * Sets FLAG in SLOT and returns true, unless MAX other living steps of the node have FLAG; then returns false. Of steps that
- * ask at once, perhaps too few get FLAG, but never too many.
+ * Sets FLAG in SLOT and returns true, unless MAX other living steps of the node have FLAG, or MAX_OF_USER of the same user;
+ * then returns false. Of steps that ask at once, perhaps too few get FLAG, but never too many.
  */
-bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max);
+bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max, unsigned int max_of_user);
 
 /*
  * Publishes the end of the step and its CPU time BUSY_NS (UINT64_MAX: not known). Call ledger_tell() with

@@ -317,18 +317,21 @@ bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
 	return false;
 }
 
-bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max)
+bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max, unsigned int max_of_user)
 {
 	struct ledger_slot *own = ledger_slot(l, slot);
-	unsigned int i, others = 0;
+	unsigned int i, others = 0, of_user = 0;
 
 	atomic_fetch_or(&own->flags, flag); /* first, as above */
 	for (i = 0; i < ledger_slots_used(l); i++) {
 		const struct ledger_slot *s = &l->file->slot[i];
 
-		others += i != slot && is_running(s) && atomic_load(&s->flags) & flag && has_stepd(s);
+		if (i == slot || !is_running(s) || !(atomic_load(&s->flags) & flag) || !has_stepd(s))
+			continue;
+		others++;
+		of_user += s->id.uid == own->id.uid;
 	}
-	if (others < max)
+	if (others < max && of_user < max_of_user)
 		return true;
 	atomic_fetch_and(&own->flags, ~flag);
 	return false;

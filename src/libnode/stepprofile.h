@@ -11,8 +11,12 @@
 
 /* The most bytes of the compressed file. It has about 100 bytes per function, so no program needs so many. */
 #define STEPPROFILE_FILE_MAX (UINT64_C(64) << 20)
-/* The most steps of a node at once, since the kernel charges the memory of their rings to no job: 64 MiB each (stacks.c). */
+/*
+ * The most steps of a node, and of one user on it, at once, since the kernel charges the memory of their rings to no job:
+ * 64 MiB each (stacks.c).
+ */
 #define STEPPROFILE_STEPS_MAX 64u
+#define STEPPROFILE_USER_STEPS_MAX 32u
 
 struct stepprofile_setup { /* borrowed during the call */
 	const struct settings *settings;
@@ -27,8 +31,8 @@ struct stepprofile_setup { /* borrowed during the call */
 struct stepprofile;
 
 /*
- * Starts the program. -EPERM: the site forbids profiles. -EOPNOTSUPP: the step has no v2 cgroup. -EBUSY:
- * STEPPROFILE_STEPS_MAX other steps of the node are profiled. A later failure is logged in one line and ends the profile.
+ * Starts the program. -EPERM: the site forbids profiles. -EOPNOTSUPP: the step has no v2 cgroup. -EBUSY: so
+ * many other steps are profiled. A later failure is logged in one line and ends the profile.
  */
 int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile **ret, struct errmsg *err);
 

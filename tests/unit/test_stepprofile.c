@@ -11,6 +11,7 @@
 #include "cgfolders.h"
 #include "fake_sampler.h"
 #include "src/libprofile/profile_pprof.h"
+#include "src/libutil/fileio.h"
 #include "step_program.h"
 
 #define BUSY_NS (200 * NSEC_PER_MSEC)
@@ -57,6 +58,29 @@ static pid_t start_task(int *ret_fd)
 	return pid;
 }
 
+static bool is_exposed; /* a process that profile_step() started was the first to be killed if memory runs out */
+
+/* Returns true if a process that the program started has an oom_score_adj of 1000. */
+static bool writer_is_exposed(void)
+{
+	char path[96], programs[256], writers[256], score[16];
+	char *program, *writer, *rest, *more;
+
+	if (fileio_read_line(NULL, "/proc/thread-self/children", programs, sizeof(programs)) < 0)
+		return false;
+	for (program = strtok_r(programs, " ", &rest); program; program = strtok_r(NULL, " ", &rest)) {
+		(void)snprintf(path, sizeof(path), "/proc/%.20s/task/%.20s/children", program, program);
+		if (fileio_read_line(NULL, path, writers, sizeof(writers)) < 0)
+			continue;
+		for (writer = strtok_r(writers, " ", &more); writer; writer = strtok_r(NULL, " ", &more)) {
+			(void)snprintf(path, sizeof(path), "/proc/%.20s/oom_score_adj", writer);
+			if (fileio_read_line(NULL, path, score, sizeof(score)) == 0 && !strcmp(score, "1000"))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Profiles a step of a task. Returns the program's process group. */
 static pid_t profile_step(void)
 {
@@ -75,6 +99,7 @@ static pid_t profile_step(void)
 	(void)!read(fd, &byte, 1);
 	is_int(stepprofile_start(&setup, &sp, NULL), 0, "  starts");
 	(void)!read(fd, &byte, 1);
+	is_exposed = writer_is_exposed();
 	stepprofile_halt(sp);
 	/* stepprofile_finish() waits for a limited time, which a busy machine may exceed */
 	ok(wait_until(program_has_ended), "  the program ends");
@@ -103,10 +128,15 @@ static bool is_there(void)
 	return access(file_path(), F_OK) == 0;
 }
 
-/* As many other steps of the node as may be are profiled, and then one less. */
+static bool may_be_profiled(unsigned int i)
+{
+	return ledger_flag_if_few(node.l, i, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX, STEPPROFILE_USER_STEPS_MAX);
+}
+
+/* As many other steps of the node as may be are profiled, half of them of each of two users, and then one less. */
 static void test_many_steps(void)
 {
-	struct ledger_identity id = { .job_id = 8, .job_cpus = 1, .step_cpus = 1, .node_count = 1 };
+	struct ledger_identity id = { .job_id = 8, .job_cpus = 1, .step_cpus = 1, .node_count = 1, .uid = 7001 };
 	const struct stepfile_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir, .job = "7" };
 	const pid_t pid = getpid();
 	const struct stepprofile_setup setup = {
@@ -119,17 +149,22 @@ static void test_many_steps(void)
 	unsigned int i;
 
 	for (i = 0; i < STEPPROFILE_STEPS_MAX; i++, id.step_id++) {
-		if (ledger_claim(node.l, &id, &other[i]) < 0 ||
-		    !ledger_flag_if_few(node.l, other[i], LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX)) {
+		if (i == STEPPROFILE_USER_STEPS_MAX) {
+			ok(ledger_claim(node.l, &id, &other[i]) == 0 && !may_be_profiled(other[i]),
+			   "one user has no more than half of the profiles");
+			ledger_leave(node.l, other[i]);
+			id.uid++;
+		}
+		if (ledger_claim(node.l, &id, &other[i]) < 0 || !may_be_profiled(other[i])) {
 			ok(false, "%u steps are profiled", i + 1);
 			return;
 		}
 	}
 	is_int(stepprofile_start(&setup, &sp, &err), -EBUSY, "one step more is not");
-	is_str(err.text, "64 other steps of this node are profiled", "  and the log says why");
+	is_str(err.text, "64 other steps of this node, or 32 of this user, are profiled", "  and the log says why");
 	ok(!(ledger_slot(node.l, slot)->flags & LEDGER_FLAG_PROFILE), "  so it does not count as profiled");
 	ledger_leave(node.l, other[0]);
-	ok(ledger_flag_if_few(node.l, slot, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX), "when one of them ends, it may be");
+	ok(may_be_profiled(slot), "when one of them ends, it may be");
 	for (i = 1; i < STEPPROFILE_STEPS_MAX; i++)
 		ledger_leave(node.l, other[i]);
 }
@@ -211,6 +246,7 @@ int main(void)
 	} else {
 		is_str(said, "", "  the log needs no line");
 		ok(is_whole(), "  the file is whole");
+		ok(is_exposed, "  when memory runs out, the kernel kills the process that writes it before a job's task");
 		test_faults();
 	}
 	ledger_leave(node.l, slot);
