@@ -250,6 +250,72 @@ static int leave(const struct tree *t)
 	return rc;
 }
 
+/* Starts a process in a group of its own that forks all the time, but not without end. The children stay. */
+static pid_t start_forking(void)
+{
+	pid_t pid = fork();
+	int i;
+
+	if (pid > 0)
+		(void)setpgid(pid, pid);
+	if (pid != 0)
+		return pid;
+	(void)setpgid(0, 0);
+	for (i = 0; i < 1000 && fork() != 0; i++)
+		(void)usleep(100);
+	for (;;)
+		(void)pause();
+}
+
+static int note_if_of_group(void *ctx, pid_t pid)
+{
+	const pid_t *group = ctx;
+
+	return getpgid(pid) == *group;
+}
+
+/* Returns true if no process of GROUP is in a cgroup of the step. */
+static bool has_left(const struct tree *t, pid_t group)
+{
+	struct cgprocs procs = { 0 };
+	char folder[PATH_MAX + 64];
+	bool left = true;
+	int i, fd;
+
+	for (i = 0; i < HIER_N; i++) {
+		if (!t->base[i][0])
+			continue;
+		(void)snprintf(folder, sizeof(folder), "%s%s", t->base[i], step_folder(i));
+		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		left &= fd >= 0 && cgprocs_each_in(&procs, fd, "cgroup.procs", note_if_of_group, &group) == 0;
+		(void)close(fd);
+	}
+	cgprocs_fini(&procs);
+	return left;
+}
+
+/* A program that forks while it is moved leaves with the child. */
+static int leave_forking(const struct tree *t)
+{
+	int rc = 0, i;
+
+	/* so that each of them can be waited for: until then it may be in a cgroup */
+	if (!enter_step(t) || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return 1;
+	for (i = 0; i < 200 && !rc; i++) {
+		pid_t pid = start_forking();
+
+		if (cgleave(pid) != 0)
+			rc = 2;
+		else if (!has_left(t, pid))
+			rc = 3;
+		(void)kill(-pid, SIGKILL);
+		while (waitpid(-pid, NULL, 0) > 0)
+			;
+	}
+	return rc;
+}
+
 static int in_child(int (*fn)(const struct tree *t), const struct tree *t)
 {
 	pid_t pid = fork();
@@ -292,6 +358,7 @@ static void test_processes(void)
 		return skip(1, "no cgroup can be made here");
 	diag("%d hierarchies", n);
 	is_int(in_child(leave, &t), 0, "a program and its group leave; slurmstepd and others stay");
+	is_int(in_child(leave_forking, &t), 0, "so does a program that forks meanwhile");
 	if (t.base[HIER_V2][0])
 		is_int(in_child(leave_to_nowhere, &t), 0, "v2 without the cgroup \"system\"");
 	tree_remove(&t);

@@ -12,9 +12,13 @@
 #include "src/libmeter/activity/cgprocs.h"
 #include "src/libutil/util.h"
 
+/* How often the processes of a cgroup are listed. Our programs fork once or twice. */
+#define PASSES_MAX 10
+
 struct leaving {
 	pid_t pid; /* the process, and the id of its group */
 	int to;	   /* folder of the cgroup they go to */
+	bool is_changed; /* in this pass, a process was moved or had ended; it may have left a child */
 	int rc;	   /* the first error */
 };
 
@@ -54,14 +58,34 @@ static int open_folder(const char *folder)
 static int move_if_leaving(void *ctx, pid_t pid)
 {
 	struct leaving *l = ctx;
-	int rc;
+	const pid_t group = getpgid(pid);
+	int rc = -ESRCH;
 
-	if (pid != l->pid && getpgid(pid) != l->pid)
+	if (pid == l->pid || group == l->pid)
+		rc = cgprocs_move(l->to, pid);
+	else if (group >= 0)
 		return 0;
-	rc = cgprocs_move(l->to, pid);
-	if (rc < 0 && rc != -ESRCH && !l->rc)
+	if (rc == 0 || rc == -ESRCH)
+		l->is_changed = true;
+	else if (!l->rc)
 		l->rc = rc;
 	return 0;
+}
+
+/* Moves until no process is left: one may have forked after the list was read and before it was moved. */
+static int move_all(struct leaving *l, int from_fd)
+{
+	struct cgprocs procs = { 0 };
+	unsigned int i;
+	int rc = 0;
+
+	l->is_changed = true;
+	for (i = 0; i < PASSES_MAX && rc == 0 && l->is_changed; i++) {
+		l->is_changed = false;
+		rc = cgprocs_each_in(&procs, from_fd, "cgroup.procs", move_if_leaving, l);
+	}
+	cgprocs_fini(&procs);
+	return rc < 0 ? rc : l->rc;
 }
 
 /* Does the same as cgleave() in one hierarchy. */
@@ -71,7 +95,6 @@ static int leave_hierarchy(const char *controller, const char *path, pid_t pid)
 	struct leaving l = { .pid = pid };
 	_cleanup_close_ int from_fd = -1;
 	_cleanup_close_ int to_fd = -1;
-	struct cgprocs procs = { 0 };
 	int rc = cgleave_path(path, !controller, to, sizeof(to));
 
 	if (rc < 0)
@@ -87,9 +110,7 @@ static int leave_hierarchy(const char *controller, const char *path, pid_t pid)
 	l.to = to_fd = open_folder(to_folder);
 	if (to_fd < 0)
 		return to_fd;
-	rc = cgprocs_each_in(&procs, from_fd, "cgroup.procs", move_if_leaving, &l);
-	cgprocs_fini(&procs);
-	return rc < 0 ? rc : l.rc;
+	return move_all(&l, from_fd);
 }
 
 int cgleave(pid_t pid)
