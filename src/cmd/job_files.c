@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* strverscmp */
+#define _GNU_SOURCE /* versionsort */
 
 #include "src/cmd/job_files.h"
 
@@ -120,65 +120,29 @@ struct file_search {
 	bool is_found;
 };
 
-struct names {
-	char **name;
-	size_t n;
-};
+/* scandir() gives its filter no argument. */
+static const struct file_search *listed;
 
-static void names_fini(struct names *names)
+static int is_listed(const struct dirent *d)
 {
-	while (names->n)
-		free(names->name[--names->n]);
-	free(names->name);
+	return is_wanted(listed->kind, d->d_name, listed->ids);
 }
 
-static int names_add(struct names *names, const char *name)
-{
-	char **more = reallocarray(names->name, names->n + 1, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	names->name = more;
-	names->name[names->n] = strdup(name);
-	if (!names->name[names->n])
-		return -ENOMEM;
-	names->n++;
-	return 0;
-}
-
-/* n2 comes before n10. */
-static int compare_names(const void *a, const void *b)
-{
-	return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Lists the wanted names in DIR, sorted: the order of readdir() differs between file systems. */
-static int list_wanted(const struct file_search *s, const char *dir, struct names *ret)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	int rc = 0;
-
-	while (d && rc == 0 && (e = readdir(d)))
-		if (is_wanted(s->kind, e->d_name, s->ids))
-			rc = names_add(ret, e->d_name);
-	if (d)
-		(void)closedir(d);
-	if (ret->n)
-		qsort(ret->name, ret->n, sizeof(*ret->name), compare_names);
-	return rc;
-}
-
+/* Takes the files in the order of their names, n2 before n10: the order of readdir() differs between file systems. */
 static int find_in(struct file_search *s, const char *dir)
 {
-	struct names names = { 0 };
+	struct dirent **list = NULL;
 	char path[PATH_MAX];
+	int rc = CMD_OK;
 	uid_t uid;
-	size_t i;
-	int rc = list_wanted(s, dir, &names) < 0 ? cmd_error("out of memory") : CMD_OK;
+	int i, n;
 
-	for (i = 0; rc == CMD_OK && i < names.n; i++) {
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, names.name[i]) >= sizeof(path) ||
+	listed = s;
+	n = scandir(dir, &list, is_listed, versionsort);
+	if (n < 0 && errno == ENOMEM)
+		rc = cmd_error("out of memory");
+	for (i = 0; rc == CMD_OK && i < n; i++) {
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name) >= sizeof(path) ||
 		    !is_callers(path, &uid))
 			continue;
 		if (s->is_found && uid != s->uid)
@@ -188,7 +152,9 @@ static int find_in(struct file_search *s, const char *dir)
 		s->uid = uid;
 		s->is_found = true;
 	}
-	names_fini(&names);
+	while (n > 0)
+		free(list[--n]);
+	free(list);
 	return rc;
 }
 

@@ -7,7 +7,6 @@
 #include <grp.h>
 #include <string.h>
 
-#include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 

@@ -102,14 +102,14 @@ int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile 
 		return errmsg_set(err, -EPERM, "ProfileDir=" SETTINGS_NONE " in ceems.conf");
 	if (setup->cgroup_fd < 0)
 		return errmsg_set(err, -EOPNOTSUPP, "the step has no v2 cgroup");
+	sp = calloc(1, sizeof(*sp));
+	if (!sp)
+		return errmsg_errno(err, -ENOMEM, "profile");
 	if (!ledger_flag_if_few(setup->ledger, setup->slot, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX,
-				STEPPROFILE_USER_STEPS_MAX))
+				STEPPROFILE_USER_STEPS_MAX)) {
+		free(sp);
 		return errmsg_set(err, -EBUSY, "%u other steps of this node, or %u of this user, are profiled",
 				  STEPPROFILE_STEPS_MAX, STEPPROFILE_USER_STEPS_MAX);
-	sp = calloc(1, sizeof(*sp));
-	if (!sp) {
-		atomic_fetch_and(&slot->flags, ~LEDGER_FLAG_PROFILE);
-		return errmsg_errno(err, -ENOMEM, "profile");
 	}
 	stepfile_init(&sp->file, "profile", "the profile of this step ends there");
 	rc = make_arguments(setup, slot, arg);

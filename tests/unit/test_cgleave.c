@@ -137,8 +137,8 @@ static void tree_remove(const struct tree *t)
 	}
 }
 
-/* The calling process goes where slurmstepd is. */
-static bool enter_step(const struct tree *t)
+/* Returns true if FN returns 0 in each hierarchy, for a descriptor of the cgroup in which slurmstepd is. */
+static bool in_step(const struct tree *t, int (*fn)(int fd, pid_t pid), pid_t pid)
 {
 	char folder[PATH_MAX + 64];
 	bool done = true;
@@ -149,10 +149,15 @@ static bool enter_step(const struct tree *t)
 			continue;
 		(void)snprintf(folder, sizeof(folder), "%s%s", t->base[i], step_folder(i));
 		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		done &= fd >= 0 && cgprocs_move(fd, getpid()) == 0;
+		done &= fd >= 0 && fn(fd, pid) == 0;
 		(void)close(fd);
 	}
 	return done;
+}
+
+static bool enter_step(const struct tree *t)
+{
+	return in_step(t, cgprocs_move, getpid());
 }
 
 /* Starts a process that does nothing, in group PGID; 0: its own; -1: that of the caller. */
@@ -274,24 +279,14 @@ static int note_if_of_group(void *ctx, pid_t pid)
 	return getpgid(pid) == *group;
 }
 
-/* Returns true if no process of GROUP is in a cgroup of the step. */
-static bool has_left(const struct tree *t, pid_t group)
+/* Returns 0 if no process of GROUP is in the cgroup FD. */
+static int look_for_group(int fd, pid_t group)
 {
 	struct cgprocs procs = { 0 };
-	char folder[PATH_MAX + 64];
-	bool left = true;
-	int i, fd;
+	int rc = cgprocs_each_in(&procs, fd, "cgroup.procs", note_if_of_group, &group);
 
-	for (i = 0; i < HIER_N; i++) {
-		if (!t->base[i][0])
-			continue;
-		(void)snprintf(folder, sizeof(folder), "%s%s", t->base[i], step_folder(i));
-		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		left &= fd >= 0 && cgprocs_each_in(&procs, fd, "cgroup.procs", note_if_of_group, &group) == 0;
-		(void)close(fd);
-	}
 	cgprocs_fini(&procs);
-	return left;
+	return rc;
 }
 
 /* A program that forks while it is moved leaves with the child. */
@@ -307,7 +302,7 @@ static int leave_forking(const struct tree *t)
 
 		if (cgleave(pid) != 0)
 			rc = 2;
-		else if (!has_left(t, pid))
+		else if (!in_step(t, look_for_group, pid))
 			rc = 3;
 		(void)kill(-pid, SIGKILL);
 		while (waitpid(-pid, NULL, 0) > 0)
