@@ -105,7 +105,10 @@ void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, fol
  * answer. Returns false if nothing else can be checked.
  */
 bool check_hangs_find(struct check *c);
-/* The same for one PATH: the file KEY, or a value of it. Returns false if it does not answer, which is reported. */
+/*
+ * Looks at PATH for at most five seconds. KEY is the key whose value PATH is, or the name of the file, such as slurm.conf.
+ * Returns false if PATH does not answer, after reporting it.
+ */
 bool check_answers(struct check *c, const char *key, const char *path);
 /* Returns true if PATH, the value of a setting, does not answer. That is reported already. A process that opens PATH hangs. */
 bool check_is_hung(const struct check *c, const char *path);

@@ -126,8 +126,8 @@ static enum loaded maps_have(const char *pid, const char *file)
 }
 
 /*
- * Returns whether COMM is the name of a process of DAEMON. Debian's slurmctld is a link to slurmctld-wlm, and a slurmctld that
- * executed itself anew for scontrol reconfigure (Slurm 23.11 and later) has that name.
+ * Returns true if a process with the name COMM is DAEMON. Debian's slurmctld is a link to slurmctld-wlm, and has that name
+ * after scontrol reconfigure, for which Slurm 23.11 and later executes itself anew.
  */
 static bool is_named(const char *comm, const char *daemon)
 {

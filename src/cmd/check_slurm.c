@@ -129,7 +129,7 @@ static void check_repeats(struct check *c, const char *key, char sep, const char
 	}
 }
 
-/* Reports the keys of slurm.conf whose value is no list. */
+/* Looks for repeated lines of the keys whose value is no list, so that one line must be chosen. */
 static void check_repeated_values(struct check *c)
 {
 	static const char *const keys[] = { "AccountingStorageType", "AcctGatherEnergyType", "AcctGatherProfileType",
@@ -230,7 +230,7 @@ static void check_plugin_dir(struct check *c)
 		check_repeats(c, "PluginDir", ':', plugin_dir_line(c, hint));
 }
 
-/* A folder that does not answer holds each command and daemon of Slurm. */
+/* If a folder of PluginDir does not answer, reports that and returns false: each command and daemon of Slurm would hang. */
 static bool plugin_dir_answers(struct check *c)
 {
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");

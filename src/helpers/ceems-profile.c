@@ -336,7 +336,7 @@ static int run_writer(const struct profile_request *request, char **argv, int fd
 	struct wire *wire = NULL;
 	int rc;
 
-	/* it reads symbol tables of the user's files; the user may not write the score */
+	/* it reads symbol tables of the user's files, which may take much memory; the user may not write the score, so before that */
 	helper_expose_to_oom(1000);
 	rc = as_user_become(argv[1], argv[2]);
 	if (rc < 0)

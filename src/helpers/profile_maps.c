@@ -12,7 +12,7 @@
 /* Ended processes whose mappings are kept; and the most mappings of one process. */
 #define ENDED_MAX 1024u
 #define SPANS_MAX 4096u
-/* The most mappings of all processes; further ones are not known. Their memory is charged to the job. */
+/* The most mappings that are kept, of all processes together. Code in a further mapping has no names. */
 #define MAPPINGS_MAX 65536u
 /* The mapping of memory without a file spans all addresses. */
 #define ADDRESS_MAX (UINT64_C(1) << 56)

@@ -86,8 +86,8 @@ static int is_part(const struct dirent *d)
 /* --- the writing side ----------------------------------------------------------------------- */
 
 /*
- * Adds the bytes of all parts to *RET, each part rounded up to a page as file systems do. With the lock: so parts that are
- * only begun are of writers that were killed, and are removed.
+ * Adds the bytes of all parts to *RET, each part rounded up to a page as file systems do. Call it with the lock: a
+ * part that is not complete was then left by a killed writer, and is removed.
  */
 static int queue_size(const struct push_queue *q, uint64_t *ret)
 {

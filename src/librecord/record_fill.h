@@ -14,8 +14,8 @@ struct record_ending {
 	struct maybe_u64 ctld_energy_j;
 	struct maybe_u64 dbd_energy_j;	/* energy in sacct's job row */
 	/*
-	 * AcctGatherEnergyType is none here and now, so 0 J is no measurement. More joules than 0 are one: other nodes,
-	 * and earlier times, may have had sensors.
+	 * AcctGatherEnergyType is none on this host, so 0 J means that nothing was measured. Other values are kept: other
+	 * nodes have sensors, or this one had them earlier.
 	 */
 	bool unmeasured;
 	bool requeued;	/* slurmctld's energy may be from before the last step reported */

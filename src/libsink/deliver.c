@@ -350,8 +350,8 @@ struct deliver_round {
 };
 
 /*
- * Passes the window to the sink and settles what the sink took. If the store could not note the results of the
- * previous round, only these are settled: a sink may treat each item as new.
+ * Passes the window to the sink and notes in the store what the sink took. If the store could not note the last
+ * results, only notes them again: a sink that gets the same records twice may write them twice.
  */
 static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver_round *r)
 {

@@ -358,7 +358,7 @@ int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data,
 	return 0;
 }
 
-/* Ends a file that was removed: its entries in memory are written again, the loss of the others is told. */
+/* Ends a file that was removed. The entries in memory are written again; INBOX_LOST tells the recorder of the others. */
 static int inbox_end_removed(struct inbox_writer *w, struct errmsg *err)
 {
 	int rc = inbox_append(w, INBOX_LOST, &inbox_unknown_number, sizeof(inbox_unknown_number));

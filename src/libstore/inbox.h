@@ -66,7 +66,7 @@ int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data,
  * Writes and syncs all appended entries. 0: all are on the disk. On error the entries stay in
  * memory, and the next call continues where this one failed. -ENOSPC: the disk is full, or
  * INBOX_MAX_BYTES is reached. Else -errno of the file system. If somebody removed the file or the
- * folder, the entries go into a new file, with an INBOX_LOST for those that were in the removed one.
+ * folder, writes the entries to a new file, with an INBOX_LOST in place of those in the removed one.
  */
 int inbox_flush(struct inbox_writer *w, struct errmsg *err);
 

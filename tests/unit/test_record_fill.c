@@ -191,7 +191,7 @@ static void test_untold(void)
 }
 
 /*
- * AcctGatherEnergyType is none here, but a node or an earlier time had a sensor: a step's joules stay, and its 0 J are
+ * AcctGatherEnergyType is none on this host, but another node has a sensor, or this one had it earlier. A step's joules stay; 0 J is
  * unknown.
  */
 static void test_unmeasured(void)

@@ -19,8 +19,8 @@
 #define RING_MIN (128 * 1024u)
 #define RING_MAX (4096 * 1024u)
 /*
- * The kernel charges rings to no cgroup. So all rings of a step have so many bytes at most, and those of many CPUs are
- * smaller, down to the size of the longest record.
+ * The most bytes of all rings of a step together, since the kernel charges them to no cgroup. With many CPUs each ring is
+ * smaller, but has room for the longest record.
  */
 #define RINGS_BYTES (64 * 1024 * 1024u)
 #define CHAIN_BYTES 1024u /* size of a deep stack's addresses */
