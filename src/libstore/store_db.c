@@ -114,6 +114,11 @@ int store_db_open(const char *path, int flags, sqlite3 **ret, struct errmsg *err
 	}
 	(void)sqlite3_extended_result_codes(db, 1);
 	(void)sqlite3_busy_timeout(db, STORE_DB_BUSY_MS);
+	rc = store_db_exec(db, "PRAGMA cache_size = -" STORE_DB_CACHE_KIB, path, err);
+	if (rc < 0) {
+		(void)sqlite3_close(db);
+		return rc;
+	}
 	*ret = db;
 	return 0;
 }

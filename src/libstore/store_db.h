@@ -13,6 +13,11 @@
 #include "src/libutil/errmsg.h"
 
 #define STORE_DB_BUSY_MS 10000 /* how long to wait for SQLite's lock */
+/*
+ * Cache of a connection in KiB. The recorder has a connection for itself and one per sink, and SQLite's
+ * 2,000 KiB each would fill for hours.
+ */
+#define STORE_DB_CACHE_KIB "512"
 
 /*
  * Converts SQLite's RESULT to -errno, and writes "PATH: why" to ERR. Uses the errno of the file
@@ -30,7 +35,7 @@ int store_db_number(sqlite3 *db, const char *sql, const char *path, int64_t *ret
 		    struct errmsg *err);
 
 /*
- * Opens the file with SQLITE_OPEN_ FLAGS and STORE_DB_BUSY_MS. Reads no table, so an unreadable
+ * Opens the file with SQLITE_OPEN_ FLAGS, STORE_DB_BUSY_MS and STORE_DB_CACHE_KIB. Reads no table, so an unreadable
  * file may show only at the first query.
  */
 int store_db_open(const char *path, int flags, sqlite3 **ret, struct errmsg *err);
