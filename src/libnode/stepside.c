@@ -391,12 +391,30 @@ void stepside_leave(struct stepside *st)
 	stepprofile_leave(st->profile);
 }
 
+/* Returns true if slurmd has ticked not long ago, and may go on with this ledger. */
+static bool may_tick_again(const struct stepside *st)
+{
+	/* may be read from a page that changes: any of its ticks will do */
+	return clock_mono_ns() - ledger_current(st->ledger)->t_mono_ns < STEPSIDE_SILENCE_NS &&
+	       !ledger_is_replaced(st->ledger, st->settings->ledger_dir);
+}
+
+static int close_account(struct stepside *st, uint64_t busy_ns, struct account *ret)
+{
+	uint64_t deadline = clock_mono_ns() + STEPSIDE_RESTART_NS;
+	int rc;
+
+	do {
+		rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_TICK_NS, ret);
+	} while (rc == -ETIMEDOUT && is_extern(st) && may_tick_again(st) && clock_mono_ns() < deadline);
+	return rc;
+}
+
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns)
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
 	struct account energy = { 0 };
-	bool is_replaced;
 	uint64_t busy_ns;
 	int rc;
 
@@ -410,13 +428,13 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 	busy_ns = final_busy_ns(st, waited_ns);
 	fill_values(st, slot, busy_ns, values);
 	ledger_tell(st->ledger, st->slot, values);
-	rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_TICK_NS, &energy);
+	rc = close_account(st, busy_ns, &energy);
 	st->is_served = rc == 0;
-	is_replaced = rc < 0 && ledger_is_replaced(st->ledger, st->settings->ledger_dir);
 	if (rc < 0)
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
-			    is_replaced ? "slurmd has begun a new ledger" : strerror(-rc),
-			    rc == -ENODATA ? "not known" : "that of its last tick");
+			    ledger_is_replaced(st->ledger, st->settings->ledger_dir) ?
+				    "slurmd has begun a new ledger" : strerror(-rc),
+			    rc == -ENODATA ? "not known" : "at least that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
 	add_gpu(st, values); /* only now, because the tick that closed the step added to it */
 	if (is_extern(st)) {
@@ -428,8 +446,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 	}
 	if (rc != -ENODATA || account_total_uj(&energy)) /* ENERGY of an extern step is that of the job's other steps, too */
 		(void)ledger_values(st->ledger, &energy, values);
-	if (is_replaced)
-		energy.lost_ns++; /* what it used since is missing */
+	if (!st->is_served)
+		energy.lost_ns++; /* what it used since the last tick is missing */
 	count_node(&energy, values);
 	steptrace_finish(TAKE_PTR(st->trace), values);
 	stepprofile_finish(TAKE_PTR(st->profile));

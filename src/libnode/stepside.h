@@ -23,6 +23,14 @@
  */
 #define STEPSIDE_TICK_NS (50 * UINT64_C(1000000))
 /*
+ * Longest wait of the extern step for that tick while slurmd is started again. It has the job's energy, and slurmd ends
+ * the job only after it, so the wait delays no job. If no tick has seen the step, or the last tick is older than
+ * STEPSIDE_SILENCE_NS (more than the longest SampleInterval), slurmd may have no sampler any more, and the extern step
+ * waits no longer than others.
+ */
+#define STEPSIDE_RESTART_NS (10 * UINT64_C(1000000000))
+#define STEPSIDE_SILENCE_NS (90 * UINT64_C(1000000000))
+/*
  * Longest wait of the extern step for the other steps; as long as Slurm's UnkillableStepTimeout (60 s). Slurm
  * reports a step that takes longer as unkillable, and the job's energy then lacks the rest of that step. The
  * wait delays no job, because a job ends only after its last step.
@@ -104,7 +112,7 @@ void stepside_leave(struct stepside *st);
  * Ends the measurement of the step and fills VALUES. The extern step first waits for the other steps,
  * at most STEPSIDE_OTHERS_NS, and gets the values of the job. WAITED_NS is the CPU time of the tasks
  * by wait4() (0: unknown); it is used if the cgroup shows less. Always succeeds: missing values have
- * a reason.
+ * a reason, and energy is a lower bound if the tick that closes the step did not come.
  */
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns);

@@ -420,6 +420,7 @@ static void test_lost_source(const char *dir, bool is_lost)
 	struct stepside *st = NULL;
 	struct values f;
 	uint64_t elapsed_ns;
+	pthread_t thread;
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
 	if (fake_start(&sampler, dir, "n1", NULL) < 0 || fake_tick(&sampler, 0, 0, 0) < 0 ||
@@ -431,8 +432,12 @@ static void test_lost_source(const char *dir, bool is_lost)
 	sampler.lag_ns = 5 * NSEC_PER_SEC;
 	ok(fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
 	sampler.lag_ns = NSEC_PER_SEC;
-	ok(fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
+	if (pthread_create(&thread, NULL, sampler_answer, &sampler)) {
+		ok(false, "a thread");
+		return;
+	}
 	stepside_finish(st, 1000, &f, &elapsed_ns);
+	(void)pthread_join(thread, NULL);
 	ok(values_has(&f, METRIC_ENERGY) && values_has(&f, METRIC_ENERGY_NODES) &&
 		   f.value[METRIC_ENERGY_NODES] == !is_lost,
 	   "  its energy is %s", is_lost ? "a lower bound" : "known");
@@ -440,6 +445,83 @@ static void test_lost_source(const char *dir, bool is_lost)
 	   "  and its sensors were at most 5 s behind");
 	stepside_close(st);
 	fake_stop(&sampler);
+}
+
+/* --- slurmd is not there when a step ends --------------------------------------------------------- */
+
+#define STEP_BUSY_NS 1000
+#define MEANWHILE_UJ 50000000 /* more than an idle node needs */
+
+struct absence {
+	struct fake_sampler sampler;
+	const char *dir, *node;
+};
+
+/* slurmd, which is started again a second after the step has asked for its last tick. */
+static void *sampler_return(void *arg)
+{
+	struct absence *a = arg;
+
+	(void)usleep(1000000);
+	if (fake_start(&a->sampler, a->dir, a->node, NULL) < 0)
+		return NULL;
+	a->sampler.node_busy_ns = STEP_BUSY_NS; /* nobody else used the CPUs */
+	(void)fake_tick(&a->sampler, 0, MEANWHILE_UJ, 0);
+	return NULL;
+}
+
+/* Ends step STEP_ID of NODE, whose slurmd was last seen AGO_NS before. Returns how long that took; UINT64_MAX: it failed. */
+static uint64_t end_without(const char *dir, const char *node, uint32_t step_id, uint64_t ago_ns, bool returns,
+			    struct values *f)
+{
+	const struct ledger_identity id = {
+		.job_id = 5, .step_id = step_id, .het_comp = LEDGER_HET_NONE, .node_count = 1, .job_cpus = 1, .step_cpus = 1,
+	};
+	struct absence a = { .dir = dir, .node = node };
+	struct settings s = { 0 };
+	struct stepside *st = NULL;
+	uint64_t elapsed_ns, took_ns;
+	pthread_t thread;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	if (fake_start(&a.sampler, dir, node, NULL) < 0 || fake_tick(&a.sampler, clock_mono_ns() - ago_ns, 0, 0) < 0 ||
+	    stepside_open(&s, node, &id, &no_cores, &st, NULL) < 0 ||
+	    fake_tick(&a.sampler, clock_mono_ns() - ago_ns, 1000, 0) < 0) {
+		stepside_close(st);
+		return UINT64_MAX;
+	}
+	fake_stop(&a.sampler);
+	if (returns && pthread_create(&thread, NULL, sampler_return, &a))
+		return UINT64_MAX;
+	took_ns = clock_mono_ns();
+	stepside_finish(st, STEP_BUSY_NS, f, &elapsed_ns);
+	took_ns = clock_mono_ns() - took_ns;
+	if (returns)
+		(void)pthread_join(thread, NULL);
+	stepside_close(st);
+	if (returns)
+		fake_stop(&a.sampler);
+	return took_ns;
+}
+
+static void test_absence(const char *dir)
+{
+	struct values f;
+	uint64_t took_ns;
+
+	took_ns = end_without(dir, "n2", 0, 0, /* returns= */ false, &f);
+	ok(took_ns < STEPSIDE_RESTART_NS, "a step does not wait for slurmd");
+	ok(values_has(&f, METRIC_ENERGY_NODES) && !f.value[METRIC_ENERGY_NODES], "  its energy is a lower bound");
+	took_ns = end_without(dir, "n3", LEDGER_STEP_EXTERN, 0, /* returns= */ true, &f);
+	ok(took_ns < STEPSIDE_RESTART_NS, "the extern step waits until slurmd is there again");
+	ok(values_has(&f, METRIC_ENERGY) && f.value[METRIC_ENERGY] >= MEANWHILE_UJ / 2, "  and reports what was used meanwhile");
+	ok(values_has(&f, METRIC_ENERGY_NODES) && f.value[METRIC_ENERGY_NODES] == 1, "  which is all");
+	took_ns = end_without(dir, "n4", LEDGER_STEP_EXTERN, STEPSIDE_SILENCE_NS, /* returns= */ false, &f);
+	ok(took_ns < STEPSIDE_RESTART_NS, "it does not wait for a slurmd that has not ticked for long");
+	took_ns = end_without(dir, "n5", LEDGER_STEP_EXTERN, 0, /* returns= */ false, &f);
+	ok(took_ns != UINT64_MAX && took_ns >= STEPSIDE_RESTART_NS, "nor longer than %u s otherwise",
+	   (unsigned int)(STEPSIDE_RESTART_NS / NSEC_PER_SEC));
+	ok(values_has(&f, METRIC_ENERGY_NODES) && !f.value[METRIC_ENERGY_NODES], "  the energy is a lower bound then");
 }
 
 /* A sampler that has ticked, and is gone when the step begins. */
@@ -548,6 +630,7 @@ int main(void)
 	test_extern_leaves(dir);
 	test_sample(dir);
 	test_ports(dir);
+	test_absence(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	return system(cmd) ? 99 : done_testing();
 }
