@@ -111,4 +111,33 @@ passes "scontrol reconfigure" inside scontrol reconfigure
 wait_for 30 grep -q "emissions are off" "$LOG_DIR/slurmd.n1.log"
 ok $? "reads ceems.conf again"
 jobs_run "after a reconfigure"
+
+# slurmd is killed, the job ends, and slurmd is started again: sacct has what was used meanwhile, too
+with_conf "${conf_good}
+IdleWatts=1000"
+job=$(submit user1 -n4 -o /dev/null --wrap 'exec sleep 1000')
+wait_for 60 has_step "$job" extern
+feed 3000000
+has_joules() {
+	[ "$(job_energy_uj "$1")" -gt 0 ]
+}
+wait_for 30 has_joules "$job"
+ok $? "a job has energy"
+before=$(job_energy_uj "$job")
+"$cluster" kill "$DIR" slurmd n1 -KILL
+feed 50000000
+sleep 2
+# the script, and the process of the extern step
+for step in batch extern; do
+	inside pkill -KILL -P "$(inside pgrep -f "^slurmstepd: \\[$job\\.$step\\]")" sleep
+done
+wait_for 60 grep -q "\\[$job\\.batch\\] .*done with " "$LOG_DIR/slurmd.n1.log"
+ok $? "it ends without slurmd"
+passes "slurmd is started again" "$cluster" start-daemon "$DIR" slurmd n1
+wait_energy "$job" extern
+after=$(job_energy_uj "$job")
+[ "$after" -gt $((before + 5000000)) ]
+ok $? "the job had $before uJ, and $after uJ with the time without slurmd"
+is "$(job_acct "$job" ConsumedEnergyRaw)" $(((after + 500000) / 1000000)) "sacct has it all"
+is "$(usage "$job" extern In ic/ceems_nodes)" 1 "  and calls it complete"
 done_testing
