@@ -378,11 +378,10 @@ static int cmd_export_run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_usage_error(self, "--since is required");
 	if (e.until && e.until <= e.since)
 		return cmd_usage_error(self, "--until is not after --since");
-	/* job_site_load() makes do without ceems.conf, but only that names the store and the sinks */
+	/* not job_site_load(): it makes do without ceems.conf, but only that names the store and the sinks */
 	if (cmd_load_settings(NULL, &settings) != CMD_OK)
 		return CMD_FAILED;
-	job_site_load(&e.site);
-	e.site.settings = settings;
+	job_site_use(&e.site, &settings);
 	e.site.unmeasured = true; /* Slurm stores 0 J for times without sensors: take it as unknown */
 	catch_signals();
 	rc = export_open(&e);

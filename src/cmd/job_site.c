@@ -80,17 +80,31 @@ static void job_site_read_advice(struct job_site *site, const char *conf)
 		(void)cmd_error("%s; the rules' own limits are used", err.text);
 }
 
+static void job_site_setup(struct job_site *site, const char *conf, bool has_settings)
+{
+	job_site_read_slurm(site, conf);
+	if (has_settings)
+		job_site_read_factors(site);
+	job_site_read_advice(site, conf);
+	site->advice.chain = site->has_chain ? &site->chain : NULL;
+}
+
 void job_site_load(struct job_site *site)
 {
 	char conf[PATH_MAX];
 
 	*site = (struct job_site){ 0 };
 	(void)cmd_conf_path(NULL, conf);
-	job_site_read_slurm(site, conf);
-	if (job_site_read_settings(conf, &site->settings))
-		job_site_read_factors(site);
-	job_site_read_advice(site, conf);
-	site->advice.chain = site->has_chain ? &site->chain : NULL;
+	job_site_setup(site, conf, job_site_read_settings(conf, &site->settings));
+}
+
+void job_site_use(struct job_site *site, const struct settings *settings)
+{
+	char conf[PATH_MAX];
+
+	*site = (struct job_site){ .settings = *settings };
+	(void)cmd_conf_path(NULL, conf);
+	job_site_setup(site, conf, /* has_settings= */ true);
 }
 
 void job_site_fini(struct job_site *site)

@@ -33,6 +33,8 @@ struct job_site {
  * errors are printed on stderr.
  */
 void job_site_load(struct job_site *site);
+/* As job_site_load(), with a copy of SETTINGS, which the caller has read from ceems.conf. */
+void job_site_use(struct job_site *site, const struct settings *settings);
 void job_site_fini(struct job_site *site);
 
 /*
