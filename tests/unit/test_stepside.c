@@ -408,208 +408,181 @@ static void test_ports(const char *dir)
 	ledger_close(l);
 }
 
+/* --- one step, and a sampler that has ticked before it ------------------------------------------- */
+
+#define STEP_BUSY_NS 1000
+
+struct rig {
+	struct fake_sampler sampler;
+	const char *dir, *node;
+	struct settings s;
+	struct stepside *st;
+	struct values f;
+	uint64_t elapsed_ns;
+};
+
+/* The sampler's last tick was AGO_NS before. */
+static bool rig_open(struct rig *r, uint32_t job_id, uint32_t step_id, uint64_t ago_ns)
+{
+	const struct ledger_identity id = {
+		.job_id = job_id, .step_id = step_id, .het_comp = LEDGER_HET_NONE, .node_count = 1,
+		.job_cpus = 1, .step_cpus = 1,
+	};
+
+	snprintf(r->s.ledger_dir, sizeof(r->s.ledger_dir), "%s", r->dir);
+	return ok(fake_start(&r->sampler, r->dir, r->node, NULL) == 0 &&
+			  fake_tick(&r->sampler, clock_mono_ns() - ago_ns, 0, 0) == 0 &&
+			  stepside_open(&r->s, r->node, &id, &no_cores, &r->st, NULL) == 0,
+		  "job %u on %s", job_id, r->node);
+}
+
+static void rig_finish(struct rig *r)
+{
+	stepside_finish(r->st, STEP_BUSY_NS, &r->f, &r->elapsed_ns);
+}
+
+static void rig_close(struct rig *r)
+{
+	stepside_close(r->st);
+	fake_stop(&r->sampler);
+}
+
+/* Returns METRIC_ENERGY_NODES, or -1. */
+static int rig_energy_nodes(const struct rig *r)
+{
+	return values_has(&r->f, METRIC_ENERGY) && values_has(&r->f, METRIC_ENERGY_NODES) ?
+		       (int)r->f.value[METRIC_ENERGY_NODES] : -1;
+}
+
 /* A node that lost a source while the step ran does not count as one whose energy is known. The lag is the largest. */
 static void test_lost_source(const char *dir, bool is_lost)
 {
-	const struct ledger_identity id = {
-		.job_id = 4, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
-		.job_cpus = 1, .step_cpus = 1,
-	};
-	struct fake_sampler sampler;
-	struct settings s = { 0 };
-	struct stepside *st = NULL;
-	struct values f;
-	uint64_t elapsed_ns;
+	struct rig r = { .dir = dir, .node = "n1" };
 	pthread_t thread;
 
-	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
-	if (fake_start(&sampler, dir, "n1", NULL) < 0 || fake_tick(&sampler, 0, 0, 0) < 0 ||
-	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0) {
-		ok(false, "opens");
+	if (!rig_open(&r, 4, 0, 0))
 		return;
-	}
-	sampler.is_lost = is_lost;
-	sampler.lag_ns = 5 * NSEC_PER_SEC;
-	ok(fake_tick(&sampler, 0, 1000, 0) == 0, "ticks");
-	sampler.lag_ns = NSEC_PER_SEC;
-	if (pthread_create(&thread, NULL, sampler_answer, &sampler)) {
+	r.sampler.is_lost = is_lost;
+	r.sampler.lag_ns = 5 * NSEC_PER_SEC;
+	ok(fake_tick(&r.sampler, 0, 1000, 0) == 0, "ticks");
+	r.sampler.lag_ns = NSEC_PER_SEC;
+	if (pthread_create(&thread, NULL, sampler_answer, &r.sampler)) {
 		ok(false, "a thread");
 		return;
 	}
-	stepside_finish(st, 1000, &f, &elapsed_ns);
+	rig_finish(&r);
 	(void)pthread_join(thread, NULL);
-	ok(values_has(&f, METRIC_ENERGY) && values_has(&f, METRIC_ENERGY_NODES) &&
-		   f.value[METRIC_ENERGY_NODES] == !is_lost,
-	   "  its energy is %s", is_lost ? "a lower bound" : "known");
-	ok(values_has(&f, METRIC_SENSOR_LAG) && f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
+	is_int(rig_energy_nodes(&r), !is_lost, is_lost ? "  its energy is a lower bound" : "  its energy is known");
+	ok(values_has(&r.f, METRIC_SENSOR_LAG) && r.f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
 	   "  and its sensors were at most 5 s behind");
-	stepside_close(st);
-	fake_stop(&sampler);
+	rig_close(&r);
 }
 
-/* --- slurmd is not there when a step ends --------------------------------------------------------- */
-
-#define STEP_BUSY_NS 1000
-#define MEANWHILE_UJ 50000000 /* more than an idle node needs */
-
-struct absence {
-	struct fake_sampler sampler;
-	const char *dir, *node;
-};
-
-/* slurmd, which is started again a second after the step has asked for its last tick. */
-static void *sampler_return(void *arg)
-{
-	struct absence *a = arg;
-
-	(void)usleep(1000000);
-	if (fake_start(&a->sampler, a->dir, a->node, NULL) < 0)
-		return NULL;
-	a->sampler.node_busy_ns = STEP_BUSY_NS; /* nobody else used the CPUs */
-	(void)fake_tick(&a->sampler, 0, MEANWHILE_UJ, 0);
-	return NULL;
-}
-
-/* Ends step STEP_ID of NODE, whose slurmd was last seen AGO_NS before. Returns how long that took; UINT64_MAX: it failed. */
-static uint64_t end_without(const char *dir, const char *node, uint32_t step_id, uint64_t ago_ns, bool returns,
-			    struct values *f)
-{
-	const struct ledger_identity id = {
-		.job_id = 5, .step_id = step_id, .het_comp = LEDGER_HET_NONE, .node_count = 1, .job_cpus = 1, .step_cpus = 1,
-	};
-	struct absence a = { .dir = dir, .node = node };
-	struct settings s = { 0 };
-	struct stepside *st = NULL;
-	uint64_t elapsed_ns, took_ns;
-	pthread_t thread;
-
-	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
-	if (fake_start(&a.sampler, dir, node, NULL) < 0 || fake_tick(&a.sampler, clock_mono_ns() - ago_ns, 0, 0) < 0 ||
-	    stepside_open(&s, node, &id, &no_cores, &st, NULL) < 0 ||
-	    fake_tick(&a.sampler, clock_mono_ns() - ago_ns, 1000, 0) < 0) {
-		stepside_close(st);
-		return UINT64_MAX;
-	}
-	fake_stop(&a.sampler);
-	if (returns && pthread_create(&thread, NULL, sampler_return, &a))
-		return UINT64_MAX;
-	took_ns = clock_mono_ns();
-	stepside_finish(st, STEP_BUSY_NS, f, &elapsed_ns);
-	took_ns = clock_mono_ns() - took_ns;
-	if (returns)
-		(void)pthread_join(thread, NULL);
-	stepside_close(st);
-	if (returns)
-		fake_stop(&a.sampler);
-	return took_ns;
-}
-
-static void test_absence(const char *dir)
-{
-	struct values f;
-	uint64_t took_ns;
-
-	took_ns = end_without(dir, "n2", 0, 0, /* returns= */ false, &f);
-	ok(took_ns < STEPSIDE_RESTART_NS, "a step does not wait for slurmd");
-	ok(values_has(&f, METRIC_ENERGY_NODES) && !f.value[METRIC_ENERGY_NODES], "  its energy is a lower bound");
-	took_ns = end_without(dir, "n3", LEDGER_STEP_EXTERN, 0, /* returns= */ true, &f);
-	ok(took_ns < STEPSIDE_RESTART_NS, "the extern step waits until slurmd is there again");
-	ok(values_has(&f, METRIC_ENERGY) && f.value[METRIC_ENERGY] >= MEANWHILE_UJ / 2, "  and reports what was used meanwhile");
-	ok(values_has(&f, METRIC_ENERGY_NODES) && f.value[METRIC_ENERGY_NODES] == 1, "  which is all");
-	took_ns = end_without(dir, "n4", LEDGER_STEP_EXTERN, STEPSIDE_SILENCE_NS, /* returns= */ false, &f);
-	ok(took_ns < STEPSIDE_RESTART_NS, "it does not wait for a slurmd that has not ticked for long");
-	took_ns = end_without(dir, "n5", LEDGER_STEP_EXTERN, 0, /* returns= */ false, &f);
-	ok(took_ns != UINT64_MAX && took_ns >= STEPSIDE_RESTART_NS, "nor longer than %u s otherwise",
-	   (unsigned int)(STEPSIDE_RESTART_NS / NSEC_PER_SEC));
-	ok(values_has(&f, METRIC_ENERGY_NODES) && !f.value[METRIC_ENERGY_NODES], "  the energy is a lower bound then");
-}
-
-/* A sampler that has ticked, and is gone when the step begins. */
+/* A sampler that is gone when the step begins. */
 static void test_unseen(const char *dir)
 {
-	const struct ledger_identity id = {
-		.job_id = 3, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
-		.job_cpus = 1, .step_cpus = 1,
-	};
-	struct fake_sampler sampler;
-	struct settings s = { 0 };
-	struct stepside *st = NULL;
-	struct values f;
-	uint64_t elapsed_ns;
+	struct rig r = { .dir = dir, .node = "n1" };
 
-	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
-	if (fake_start(&sampler, dir, "n1", NULL) < 0 || fake_tick(&sampler, 0, 0, 0) < 0 ||
-	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0) {
-		ok(false, "opens");
+	if (!rig_open(&r, 3, 0, 0))
 		return;
-	}
-	stepside_finish(st, 1000, &f, &elapsed_ns);
-	ok(!values_has(&f, METRIC_ENERGY), "no tick has seen the step: its energy is not 0");
-	ok(values_has(&f, METRIC_CPU_TIME), "what it says itself is there");
-	stepside_close(st);
-	fake_stop(&sampler);
+	rig_finish(&r);
+	ok(!values_has(&r.f, METRIC_ENERGY), "no tick has seen the step: its energy is not 0");
+	ok(values_has(&r.f, METRIC_CPU_TIME), "what it says itself is there");
+	rig_close(&r);
 }
 
 /* With jobacct_gather/none no task is seen here; the SPANK plugin counts, and publishes in the slot. */
 static void test_counted_by_spank(const char *dir)
 {
-	const struct ledger_identity id = {
-		.job_id = 4, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
-		.job_cpus = 1, .step_cpus = 1,
-	};
-	struct fake_sampler sampler;
-	struct settings s = { 0 };
-	struct stepside *st = NULL;
-	struct values told, f;
+	struct rig r = { .dir = dir, .node = "n1" };
+	struct values told;
 	unsigned int slot;
-	uint64_t elapsed_ns;
 
-	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
-	if (fake_start(&sampler, dir, "n1", NULL) < 0 ||
-	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0 ||
-	    ledger_find(sampler.l, getpid(), &slot) < 0) {
-		ok(false, "opens");
+	if (!rig_open(&r, 4, 0, 0) || !ok(ledger_find(r.sampler.l, getpid(), &slot) == 0, "its slot"))
 		return;
-	}
 	values_init(&told);
 	values_set(&told, METRIC_HOME_READ_BYTES, 4096);
 	values_miss(&told, METRIC_CYCLES, REASON_NO_PMU);
-	ledger_tell(sampler.l, slot, &told);
-	stepside_finish(st, 1000, &f, &elapsed_ns);
-	is_u64(values_has(&f, METRIC_HOME_READ_BYTES) ? f.value[METRIC_HOME_READ_BYTES] : 0, 4096,
+	ledger_tell(r.sampler.l, slot, &told);
+	rig_finish(&r);
+	is_u64(values_has(&r.f, METRIC_HOME_READ_BYTES) ? r.f.value[METRIC_HOME_READ_BYTES] : 0, 4096,
 	       "what the SPANK plugin counted is among the final values");
-	is_int(f.reason[METRIC_CYCLES], REASON_NO_PMU, "  and why it counted no cycles");
-	is_u64(f.value[METRIC_CPU_TIME], 1000, "  beside what the step knows itself");
-	ok(ledger_told(ledger_slot(sampler.l, slot), &told) && values_has(&told, METRIC_HOME_READ_BYTES) &&
+	is_int(r.f.reason[METRIC_CYCLES], REASON_NO_PMU, "  and why it counted no cycles");
+	is_u64(r.f.value[METRIC_CPU_TIME], STEP_BUSY_NS, "  beside what the step knows itself");
+	ok(ledger_told(ledger_slot(r.sampler.l, slot), &told) && values_has(&told, METRIC_HOME_READ_BYTES) &&
 		   values_has(&told, METRIC_CPU_TIME),
 	   "  the sampler has both");
-	stepside_close(st);
-	fake_stop(&sampler);
+	rig_close(&r);
 }
 
 /* A requeued job that came back before the next tick would go on with the account of its last run. */
 static void test_extern_leaves(const char *dir)
 {
-	const struct ledger_identity id = {
-		.job_id = 2, .step_id = LEDGER_STEP_EXTERN, .het_comp = LEDGER_HET_NONE,
-		.node_count = 1, .job_cpus = 1, .step_cpus = 1,
-	};
-	struct settings s = { 0 };
-	struct stepside *st = NULL;
-	struct ledger *l = NULL;
-	bool fresh;
+	struct rig r = { .dir = dir, .node = "n1" };
 
-	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
-	if (ledger_create(dir, "n1", &l, &fresh, NULL) < 0 ||
-	    stepside_open(&s, "n1", &id, &no_cores, &st, NULL) < 0) {
-		ok(false, "opens");
-		ledger_close(l);
+	if (!rig_open(&r, 2, LEDGER_STEP_EXTERN, 0))
 		return;
-	}
-	(void)ledger_wait_request(l, 0, 0);
-	stepside_close(st);
-	ok(ledger_wait_request(l, 0, 0), "the extern step has its job's account closed");
-	ledger_close(l);
+	(void)ledger_wait_request(r.sampler.l, 0, 0);
+	stepside_close(r.st);
+	ok(ledger_wait_request(r.sampler.l, 0, 0), "the extern step has its job's account closed");
+	fake_stop(&r.sampler);
+}
+
+/* --- slurmd is not there when a step ends --------------------------------------------------------- */
+
+#define MEANWHILE_UJ 50000000 /* more than an idle node needs */
+
+/* slurmd, which is started again a second after the step has asked for its last tick. */
+static void *sampler_return(void *arg)
+{
+	struct rig *r = arg;
+
+	(void)usleep(1000000);
+	if (fake_start(&r->sampler, r->dir, r->node, NULL) < 0)
+		return NULL;
+	r->sampler.node_busy_ns = STEP_BUSY_NS; /* nobody else used the CPUs */
+	(void)fake_tick(&r->sampler, 0, MEANWHILE_UJ, 0);
+	return NULL;
+}
+
+/* Ends step STEP_ID, whose slurmd was last seen AGO_NS before. Returns how long that took. */
+static uint64_t rig_end_without(struct rig *r, uint32_t step_id, uint64_t ago_ns, bool returns)
+{
+	uint64_t took_ns;
+	pthread_t thread;
+
+	if (!rig_open(r, 5, step_id, ago_ns))
+		return 0;
+	ok(fake_tick(&r->sampler, clock_mono_ns() - ago_ns, 1000, 0) == 0, "  has a tick");
+	fake_stop(&r->sampler);
+	if (returns && pthread_create(&thread, NULL, sampler_return, r))
+		return 0;
+	took_ns = clock_mono_ns();
+	rig_finish(r);
+	took_ns = clock_mono_ns() - took_ns;
+	if (returns)
+		(void)pthread_join(thread, NULL);
+	rig_close(r);
+	return took_ns;
+}
+
+static void test_absence(const char *dir)
+{
+	struct rig step = { .dir = dir, .node = "n2" }, seen = { .dir = dir, .node = "n3" };
+	struct rig silent = { .dir = dir, .node = "n4" }, gone = { .dir = dir, .node = "n5" };
+
+	ok(rig_end_without(&step, 0, 0, /* returns= */ false) < STEPSIDE_RESTART_NS, "a step does not wait for slurmd");
+	is_int(rig_energy_nodes(&step), 0, "  its energy is a lower bound");
+	ok(rig_end_without(&seen, LEDGER_STEP_EXTERN, 0, /* returns= */ true) < STEPSIDE_RESTART_NS,
+	   "the extern step waits until slurmd is there again");
+	ok(values_has(&seen.f, METRIC_ENERGY) && seen.f.value[METRIC_ENERGY] >= MEANWHILE_UJ / 2,
+	   "  and reports what was used meanwhile");
+	is_int(rig_energy_nodes(&seen), 1, "  which is all");
+	ok(rig_end_without(&silent, LEDGER_STEP_EXTERN, STEPSIDE_SILENCE_NS, /* returns= */ false) < STEPSIDE_RESTART_NS,
+	   "it does not wait for a slurmd that has not ticked for long");
+	ok(rig_end_without(&gone, LEDGER_STEP_EXTERN, 0, /* returns= */ false) >= STEPSIDE_RESTART_NS,
+	   "nor longer than %u s otherwise", (unsigned int)(STEPSIDE_RESTART_NS / NSEC_PER_SEC));
+	is_int(rig_energy_nodes(&gone), 0, "  the energy is a lower bound then");
 }
 
 int main(void)
