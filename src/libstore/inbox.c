@@ -129,12 +129,24 @@ static int inbox_open_dir(const char *path, struct errmsg *err)
 	return fd < 0 ? errmsg_errno(err, -errno, INBOX_KEY_NAME "=%s: cannot open", path) : fd;
 }
 
-/* Returns true if the file or folder that FD has open was removed. */
+/* Returns true if the file that FD has open was removed. */
 static bool inbox_is_removed(int fd)
 {
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* Returns true if the folder that DIR has open is not the one at PATH any more: somebody has removed or moved it. */
+static bool inbox_is_moved(int dir, const char *path)
+{
+	struct stat was, is;
+
+	if (fstat(dir, &was) < 0)
+		return false;
+	if (stat(path, &is) < 0)
+		return errno == ENOENT;
+	return was.st_dev != is.st_dev || was.st_ino != is.st_ino;
 }
 
 /* Bytes of entries behind FROM in file NUMBER of BYTES bytes. */
@@ -246,12 +258,12 @@ static int inbox_make_dir(const char *path, struct errmsg *err)
 	return rc;
 }
 
-/* Opens the folder, also if it was removed since. */
+/* Opens the folder, also if it was removed or moved since. */
 static int inbox_ensure_dir(struct inbox_writer *w, struct errmsg *err)
 {
 	int rc;
 
-	if (w->dir >= 0 && !inbox_is_removed(w->dir))
+	if (w->dir >= 0 && !inbox_is_moved(w->dir, w->path))
 		return 0;
 	util_closep(&w->dir);
 	w->dir = -1;
@@ -358,17 +370,20 @@ int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data,
 	return 0;
 }
 
-/* Ends a file that was removed. The entries in memory are written again; INBOX_LOST tells the recorder of the others. */
+/*
+ * Ends a file that was removed, or whose folder was moved. The entries in memory are written again; INBOX_LOST tells the
+ * recorder of the others.
+ */
 static int inbox_end_removed(struct inbox_writer *w, struct errmsg *err)
 {
 	int rc = inbox_append(w, INBOX_LOST, &inbox_unknown_number, sizeof(inbox_unknown_number));
 
 	if (rc < 0)
 		return errmsg_errno(err, rc, INBOX_KEY_NAME "=%s", w->path);
-	logger_error("ceems: jobcomp: " INBOX_KEY_NAME "=%s: a file with job ends was removed; ceems-recorder looks "
-		     "for them in slurmdbd", w->path);
+	logger_error("ceems: jobcomp: " INBOX_KEY_NAME "=%s: a file with job ends was removed or moved; ceems-recorder "
+		     "looks for them in slurmdbd", w->path);
 	inbox_end_file(w);
-	return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s: a file was removed", w->path);
+	return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s: a file was removed or moved", w->path);
 }
 
 static int inbox_write_out(struct inbox_writer *w, struct errmsg *err)
@@ -391,7 +406,7 @@ static int inbox_write_out(struct inbox_writer *w, struct errmsg *err)
 		w->used += (uint64_t)n;
 	}
 	if (fdatasync(w->fd) == 0)
-		return inbox_is_removed(w->fd) ? inbox_end_removed(w, err) : 0;
+		return inbox_is_removed(w->fd) || inbox_is_moved(w->dir, w->path) ? inbox_end_removed(w, err) : 0;
 	/*
 	 * after a failed sync the state of the pages is unknown: write all of it again, to a new
 	 * file
@@ -688,8 +703,8 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 
 	r->is_at_end = rc == 0;
 	/* not at once, because entries of a removed file cannot be read again: the caller stores them first */
-	if (rc == 0 && was_at_end && inbox_is_removed(r->dir))
-		return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s was removed", r->path);
+	if (rc == 0 && was_at_end && inbox_is_moved(r->dir, r->path))
+		return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s was removed or moved", r->path);
 	return rc;
 }
 

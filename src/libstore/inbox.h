@@ -65,8 +65,8 @@ int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data,
 /*
  * Writes and syncs all appended entries. 0: all are on the disk. On error the entries stay in
  * memory, and the next call continues where this one failed. -ENOSPC: the disk is full, or
- * INBOX_MAX_BYTES is reached. Else -errno of the file system. If somebody removed the file or the
- * folder, writes the entries to a new file, with an INBOX_LOST in place of those in the removed one.
+ * INBOX_MAX_BYTES is reached. Else -errno of the file system. If somebody removed the file, or removed
+ * or moved the folder, writes the entries to a new file, with an INBOX_LOST in place of those in the former one.
  */
 int inbox_flush(struct inbox_writer *w, struct errmsg *err);
 
@@ -96,7 +96,7 @@ void inbox_reader_close(struct inbox_reader *r);
 
 /*
  * Reads the next entry. 1: there is one; 0: no more for now; -ESTALE: no more, and the folder was
- * removed: store what was read, then open the inbox again; -errno: reading failed. If a file is
+ * removed or moved: store what was read, then open the inbox again; -errno: reading failed. If a file is
  * damaged in the middle, one INBOX_LOST is returned in place of its remaining entries.
  */
 int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err);

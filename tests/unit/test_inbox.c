@@ -536,6 +536,40 @@ static void test_folder_removed(void)
 	inbox_writer_close(w);
 }
 
+/* Somebody moves the folder away and makes a new one, perhaps on another disk. */
+static void test_folder_moved(void)
+{
+	struct errmsg err = { 0 };
+	char cmd[3 * PATH_MAX];
+	struct inbox_writer *w;
+	struct inbox_reader *r;
+	struct inbox_entry e;
+	struct inbox_pos pos;
+	char seen[64];
+
+	empty_dir();
+	w = writer();
+	put(w, 1, 40);
+	r = reader(&begin);
+	is_str(read_text(r, seen, sizeof(seen)), "1 ", "an entry");
+	put(w, 2, 40);
+	(void)snprintf(cmd, sizeof(cmd), "mv '%s' '%s.away' && mkdir -m 700 '%s'", dir, dir, dir);
+	if (system(cmd))
+		bail("cannot move the folder");
+	put(w, 3, 40);
+	ok(strstr(read_text(r, seen, sizeof(seen)), "2 ") == seen, "the reader gets what is in the moved folder");
+	is_int(inbox_read(r, &e, &err), -ESTALE, "then hears of the move");
+	inbox_reader_get_pos(r, &pos);
+	inbox_reader_close(r);
+	r = reader(&pos);
+	is_str(read_text(r, seen, sizeof(seen)), "3 lost ", "the new folder has the rest");
+	inbox_reader_close(r);
+	inbox_writer_close(w);
+	(void)snprintf(cmd, sizeof(cmd), "rm -rf '%s.away'", dir);
+	if (system(cmd))
+		bail("cannot remove the moved folder");
+}
+
 /* The folder cannot be made again at once: the entries wait in memory. */
 static void test_parent_removed(void)
 {
@@ -591,6 +625,7 @@ int main(void)
 	test_killed();
 	test_file_removed();
 	test_folder_removed();
+	test_folder_moved();
 	test_parent_removed();
 	test_refused();
 	empty_dir();

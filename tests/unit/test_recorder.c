@@ -1176,7 +1176,7 @@ static void test_inbox_removed(void)
 	run(5);
 	run(5);
 	is_int(errors, 1, "which the recorder logs once");
-	ok(strstr(last_line, "inbox was removed; it is opened again when slurmctld has made it") != NULL, "as: %s", last_line);
+	ok(strstr(last_line, "inbox was removed or moved; it is opened again when slurmctld has made it") != NULL, "as: %s", last_line);
 	tell(INBOX_END, 20, wall);
 	run(5);
 	is_u64(r.total.ends, before + 1, "the next job end is taken from the new folder");
