@@ -3,7 +3,8 @@
 """scale.py - for scale.sh.
 
 procs DIR              inside the cluster in DIR: of each kind of process CPU ms, PSS in KiB, number
-used BEGIN END         what each kind used between two outputs of procs
+used BEGIN END MS [IDLE]   what each kind used between two outputs of procs, in MS of time; with IDLE, such an output for a
+                       time without jobs, less what it uses in that time
 feed DIR UJ DRAM_UJ    advances the fake RAPL counters of all nodes of the cluster in DIR
 ledgers DIR CEEMS      inside: whether all ledgers have measured what was fed and add up; prints the sums
 fit FILE               figures by size, with the exponent of their growth
@@ -15,7 +16,9 @@ import math
 import os
 import subprocess
 import sys
+import time
 
+RECORDER, WORKER = "ceems-recorder", "ceems-recorder's worker"
 TICK_MS = 1000 // os.sysconf("SC_CLK_TCK")
 
 
@@ -28,10 +31,15 @@ def kind_of(pid, comm, sinkdb):
     if comm == "mariadbd":
         return "sink's MariaDB" if pid == sinkdb else "MariaDB"
     if comm == "exe":
-        return "ceems-recorder's worker"
+        return WORKER
     if comm.startswith("ceems-") and comm != "ceems-recorder":
         return "helpers"
     return comm
+
+
+def own_cpu_ms(pid):
+    """CPU time of all threads, in the kernel's nanoseconds: a process that uses little has only a few ticks in stat."""
+    return time.clock_gettime_ns(~int(pid) << 3 | 2) / 1e6  # MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)
 
 
 def procs(folder):
@@ -48,33 +56,45 @@ def procs(folder):
             if not comm.startswith(("slurm", "ceems-", "mariadbd", "munged", "exe")):
                 continue
             pss = [int(l.split()[1]) for l in read(f"{path}/smaps_rollup").split("\n") if l.startswith("Pss:")]
+            # children that ended and were waited for, too: workers of the recorder, forks of slurmd
+            cpu = own_cpu_ms(path[6:]) + sum(map(int, fields[13:15])) * TICK_MS
         except (OSError, ValueError):
             continue  # it ended
-        # children that ended and were waited for, too: workers of the recorder, forks of slurmd
-        cpu = sum(map(int, fields[11:15])) * TICK_MS
         k = kinds.setdefault(kind_of(path[6:], comm, sinkdb), [0, 0, 0])
         k[0] += cpu
         k[1] += pss[0] if pss else 0
         k[2] += 1
     for name, (cpu, pss, n) in sorted(kinds.items()):
-        print(f"{name}\t{cpu}\t{pss}\t{n}")
+        print(f"{name}\t{cpu:.3f}\t{pss}\t{n}")
 
 
 def load(path):
-    rows = [line.split("\t") for line in read(path).splitlines()]
-    return {r[0]: [int(v) for v in r[1:]] for r in rows}
+    """The CPU time of a worker of the recorder counts as the recorder's, which gets it when the worker ends."""
+    lines = [line.split("\t") for line in read(path).splitlines()]
+    rows = {r[0]: [0 if r[1] == "-" else float(r[1]), *r[2:]] for r in lines}
+    if WORKER in rows and RECORDER in rows:
+        rows[RECORDER][0] += rows[WORKER][0]
+        rows[WORKER][0] = 0
+    return rows
 
 
-def used(begin, end):
+def used(begin, end, ms, idle=None):
     before, after = load(begin), load(end)
+    at_rest = load(idle) if idle else {"time": [1]}
+
+    def tell(name, cpu, *more):
+        cpu -= at_rest.get(name, [0])[0] * float(ms) / at_rest["time"][0]
+        print(name, "-" if name == WORKER else f"{max(0, cpu):.1f}", *more, sep="\t")
+
     rest = after["all"][0] - before["all"][0]
+    print("time", ms, sep="\t")
     for name, row in sorted(after.items()):
         cpu = max(0, row[0] - before.get(name, [0])[0])
         if name not in ("all", "slurmstepd"):
             rest -= cpu
-            print(name, cpu, row[1], row[2], sep="\t")
-    print("steps and forks", max(0, rest), sep="\t")
-    print("all", after["all"][0] - before["all"][0], sep="\t")
+            tell(name, cpu, *row[1:])
+    tell("steps and forks", max(0, rest))
+    tell("all", after["all"][0] - before["all"][0])
 
 
 def counters(folder):

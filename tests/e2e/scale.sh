@@ -28,8 +28,9 @@ cpu_us() {
 	fi
 }
 
-# used_begin; used_end WHAT SIZE: what each kind of process used between the two; also those that ended, as "steps and
-# forks".
+# used_begin; used_end WHAT SIZE [IDLE]: what each kind of process used between the two; also those that ended, as "steps and
+# forks". It is also in the file $e2e_work/used. With IDLE, such a file of a time without jobs, less what is used in that time:
+# what WHAT costs does not depend on how long it takes then.
 used_begin() {
 	inside /usr/bin/python3 "$scale_py" procs "$DIR" >"$e2e_work/procs.begin"
 	printf 'all\t%s\n' "$(($(cpu_us) / 1000))" >>"$e2e_work/procs.begin"
@@ -37,15 +38,16 @@ used_begin() {
 }
 
 used_end() {
-	local what=$1 size=$2 kind cpu pss n
+	local what=$1 size=$2 took=$(($(ms) - begun_ms)) kind cpu pss n
 
-	figure "$what: time" "$size" $(($(ms) - begun_ms)) ms
+	figure "$what: time" "$size" "$took" ms
 	inside /usr/bin/python3 "$scale_py" procs "$DIR" >"$e2e_work/procs.end"
 	printf 'all\t%s\n' "$(($(cpu_us) / 1000))" >>"$e2e_work/procs.end"
+	/usr/bin/python3 "$scale_py" used "$e2e_work/procs.begin" "$e2e_work/procs.end" "$took" ${3:+"$3"} >"$e2e_work/used"
 	while IFS=$'\t' read -r kind cpu pss n; do
-		figure "$what: CPU, $kind" "$size" "$cpu" ms
+		[ "$cpu" = - ] || figure "$what: CPU, $kind" "$size" "$cpu" ms
 		[ -z "$pss" ] || figure "$what: memory, $kind ($n)" "$size" "$pss" KiB
-	done < <(/usr/bin/python3 "$scale_py" used "$e2e_work/procs.begin" "$e2e_work/procs.end")
+	done < <(sed 1d "$e2e_work/used")
 }
 
 # grown: prints each value by size, with the exponent of its growth.
