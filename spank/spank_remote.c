@@ -14,6 +14,7 @@
 #include "src/libledger/ledger.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libnode/stepprobes.h"
+#include "src/libnode/stepprofile.h"
 #include "src/librecord/report.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
@@ -327,6 +328,21 @@ static void tell_no_file(const struct ledger_slot *slot, const char *option, con
 		slurm_spank_log("ceems: %s: this step is not %s: this cluster does not allow %s", option, done, files);
 }
 
+static void tell_no_profile(const struct ledger_slot *slot)
+{
+	uint32_t flags = slot ? atomic_load(&slot->flags) : 0;
+
+	tell_no_file(slot, "--ceems-profile", "profiled", "profiles", step.settings.profile_dir);
+	if (!strcmp(step.settings.profile_dir, SETTINGS_NONE))
+		return;
+	if (flags & LEDGER_FLAG_CROWDED)
+		slurm_spank_log("ceems: --ceems-profile: this step is not profiled: %s already profiles %u other steps, or %u "
+				"of yours", step.node, STEPPROFILE_STEPS_MAX, STEPPROFILE_USER_STEPS_MAX);
+	else if (flags & LEDGER_FLAG_UNPROFILED)
+		slurm_spank_log("ceems: --ceems-profile: this step is not profiled: %s cannot (slurmd's log says why)",
+				step.node);
+}
+
 static void tell_what_lacks(spank_t sp, const struct ledger_slot *slot)
 {
 	const struct spank_request *request = spank_options_request();
@@ -340,7 +356,7 @@ static void tell_what_lacks(spank_t sp, const struct ledger_slot *slot)
 	if (request->trace_ns && !(step.refused & FORBID_TRACE))
 		tell_no_file(slot, "--ceems-trace", "traced", "traces", step.settings.trace_dir);
 	if (request->profile.hz && !(step.refused & FORBID_PROFILE))
-		tell_no_file(slot, "--ceems-profile", "profiled", "profiles", step.settings.profile_dir);
+		tell_no_profile(slot);
 }
 
 void spank_remote_task_exited(spank_t sp)

@@ -73,6 +73,8 @@ enum ledger_state {
 #define LEDGER_FLAG_PERF (1u << 1)   /* `request` is from --ceems-perf, not from PerfDefault */
 #define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the traffic of the node's RDMA ports */
 #define LEDGER_FLAG_PROFILE (1u << 3) /* --ceems-profile: ceems-profile samples this step */
+#define LEDGER_FLAG_UNPROFILED (1u << 4) /* --ceems-profile: ceems-profile could not be started */
+#define LEDGER_FLAG_CROWDED (1u << 5) /* the same, as too many other steps are profiled */
 
 /* Identity of the step. Its slurmstepd writes it before SLOT_OPEN; it is constant afterwards. */
 struct ledger_identity {

@@ -179,7 +179,7 @@ static void start_trace(struct stepside *st, const struct ledger_slot *slot)
 		logger_info("--ceems-trace: %s; this step is not traced", err.text);
 }
 
-static void start_profile(struct stepside *st, const struct ledger_slot *slot, const pid_t *pid, size_t n)
+static void start_profile(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
 {
 	const struct stepprofile_setup setup = {
 		.settings = st->settings,
@@ -191,11 +191,16 @@ static void start_profile(struct stepside *st, const struct ledger_slot *slot, c
 		.n = n,
 	};
 	struct errmsg err = { 0 };
+	int rc;
 
 	if (!slot->profile.hz || !st->owner || is_extern(st))
 		return;
-	if (stepprofile_start(&setup, &st->profile, &err) < 0)
-		logger_info("--ceems-profile: %s; this step is not profiled", err.text);
+	rc = stepprofile_start(&setup, &st->profile, &err);
+	if (rc == 0)
+		return;
+	/* the spank plugin tells the user */
+	atomic_fetch_or(&slot->flags, LEDGER_FLAG_UNPROFILED | (rc == -EBUSY ? LEDGER_FLAG_CROWDED : 0));
+	logger_info("--ceems-profile: %s; this step is not profiled", err.text);
 }
 
 void stepside_set_owner(struct stepside *st, const struct stepfile_owner *owner)

@@ -504,6 +504,33 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 	(void)unlink(dir);
 }
 
+/* A step whose profile acct_gather could not start, with FLAGS in its slot, which the user must read as REASON. */
+static void test_unprofiled(uint32_t flags, const char *reason)
+{
+	struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
+	struct ledger *l;
+	char dir[64];
+	unsigned int n;
+	bool fresh;
+	void *so = load(S_CTX_REMOTE);
+
+	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
+	(void)setenv("SLURMD_NODENAME", "n1", 1);
+	write_conf("");
+	if (!ok(ledger_create(dir, "n1", &l, &fresh, NULL) == 0 && ledger_claim(l, &id, &n) == 0, "a slot"))
+		return;
+	atomic_fetch_or(&ledger_slot(l, n)->flags, flags);
+	(void)hook(so, "slurm_spank_init");
+	(void)option("ceems-profile", "49", 1);
+	run_step(so, NULL, false);
+	is_str(fake.said, reason, *reason ? "the user reads why there is no profile" : "nothing is said if there is one");
+	ledger_leave(l, n);
+	ledger_close(l);
+	(void)dlclose(so);
+	(void)snprintf(dir, sizeof(dir), "%s/ledger/n1.ledger", scratch);
+	(void)unlink(dir);
+}
+
 /* --- ForbidOptions --------------------------------------------------------------------------- */
 
 /* A step that asks for three options. */
@@ -682,6 +709,12 @@ int main(void)
 	test_options();
 	test_bad_conf();
 	test_without_ledger();
+	test_unprofiled(LEDGER_FLAG_PROFILE, "");
+	test_unprofiled(LEDGER_FLAG_UNPROFILED,
+			"ceems: --ceems-profile: this step is not profiled: n1 cannot (slurmd's log says why)");
+	test_unprofiled(LEDGER_FLAG_UNPROFILED | LEDGER_FLAG_CROWDED,
+			"ceems: --ceems-profile: this step is not profiled: n1 already profiles 64 other steps, or 32 of "
+			"yours");
 	test_with_ledger(NULL, "", 0);
 	test_with_ledger("sw", "", PERF_GROUP_SW);
 	test_with_ledger(NULL, "PerfDefault=hw\n", PERF_GROUP_HW | PERF_GROUP_SW);
