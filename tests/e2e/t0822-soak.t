@@ -92,6 +92,10 @@ nothing_of() {
 	[ "$(counts "$1")" -le "${before[$1]}" ] || { echo "$(counts "$1") $1, before ${before[$1]}"; return 1; }
 }
 fails "no cgroup of a job is left, other than of jobs whose slurmstepd was killed or was denied to remove it" leftovers
+for job in $(leftovers | sed 's/.*job_//' | sort -u); do
+	inside find /sys/fs/cgroup -type d '(' -path "*/job_$job" -o -path "*/job_$job/*" ')' | diag
+	grep -E "\\b(JobId=|job )?$job\\b" "$LOG_DIR"/slurmd.n*.log "$LOG_DIR"/slurmctld.log | tail -n 60 | diag
+done
 for thing in "${things[@]}"; do
 	wait_for 30 nothing_of "$thing"
 	ok $? "not more $thing than before: $(counts "$thing"), ${before[$thing]}"
