@@ -75,6 +75,17 @@ static inline bool netlab_configure(const struct netlab *lab, int side)
 			    side, side, netlab_v4[side], side, netlab_v6[side], side);
 }
 
+/*
+ * Waits, at most 20 s, until the kernel has noticed that the other end is up. Before that, it drops what is sent, and on a
+ * busy machine its work queue may take its time. The second command waits for what the kernel does in the same turn.
+ */
+static inline bool netlab_await_up(const struct netlab *lab, int side)
+{
+	return netlab_shell(lab, side,
+			    "i=0; until ip link show wire%d | grep -q 'state UP'; do "
+			    "i=$((i + 1)); [ $i -lt 1000 ] || exit 1; sleep 0.02; done; ip link set wire%d up", side, side);
+}
+
 static inline void netlab_close(struct netlab *lab)
 {
 	util_closep(&lab->ns[0]); /* the wire goes with the namespaces */
@@ -107,7 +118,7 @@ static inline bool netlab_open(struct netlab *lab)
 	}
 	(void)wait(NULL);
 	netlab_enter(lab, -1);
-	return netlab_configure(lab, 0) && netlab_configure(lab, 1);
+	return netlab_configure(lab, 0) && netlab_configure(lab, 1) && netlab_await_up(lab, 0) && netlab_await_up(lab, 1);
 }
 
 /* Segmentation by the sender's device (TSO), joining at the receiver's (GRO). */
