@@ -35,8 +35,8 @@ int store_db_number(sqlite3 *db, const char *sql, const char *path, int64_t *ret
 		    struct errmsg *err);
 
 /*
- * Opens the file with SQLITE_OPEN_ FLAGS, STORE_DB_BUSY_MS and STORE_DB_CACHE_KIB. Reads no table, so an unreadable
- * file may show only at the first query.
+ * Opens the file with SQLITE_OPEN_ FLAGS, STORE_DB_BUSY_MS and STORE_DB_CACHE_KIB. Reads no row: damage behind the list of
+ * tables shows only at the first query.
  */
 int store_db_open(const char *path, int flags, sqlite3 **ret, struct errmsg *err);
 

@@ -505,6 +505,21 @@ static void test_file_removed(void)
 	inbox_writer_close(w);
 }
 
+/* Writes two entries. The reader has the file open, and has read the first. */
+static struct inbox_writer *write_two(struct inbox_reader **ret_reader)
+{
+	struct inbox_writer *w;
+	char seen[64];
+
+	empty_dir();
+	w = writer();
+	put(w, 1, 40);
+	*ret_reader = reader(&begin);
+	is_str(read_text(*ret_reader, seen, sizeof(seen)), "1 ", "an entry");
+	put(w, 2, 40);
+	return w;
+}
+
 /* Somebody removes the folder, while the reader has a file of it open. */
 static void test_folder_removed(void)
 {
@@ -515,12 +530,7 @@ static void test_folder_removed(void)
 	struct inbox_pos pos;
 	char seen[64];
 
-	empty_dir();
-	w = writer();
-	put(w, 1, 40);
-	r = reader(&begin);
-	is_str(read_text(r, seen, sizeof(seen)), "1 ", "an entry");
-	put(w, 2, 40);
+	w = write_two(&r);
 	empty_dir();
 	put(w, 3, 40);
 	ok(strstr(read_text(r, seen, sizeof(seen)), "2 ") == seen, "the reader gets what is in the removed file");
@@ -547,12 +557,7 @@ static void test_folder_moved(void)
 	struct inbox_pos pos;
 	char seen[64];
 
-	empty_dir();
-	w = writer();
-	put(w, 1, 40);
-	r = reader(&begin);
-	is_str(read_text(r, seen, sizeof(seen)), "1 ", "an entry");
-	put(w, 2, 40);
+	w = write_two(&r);
 	(void)snprintf(cmd, sizeof(cmd), "mv '%s' '%s.away' && mkdir -m 700 '%s'", dir, dir, dir);
 	if (system(cmd))
 		bail("cannot move the folder");
