@@ -464,71 +464,81 @@ static void test_contained(void)
 	(void)dlclose(so);
 }
 
-static void test_with_ledger(const char *groups, const char *perf_default, uint32_t requested)
-{
-	struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
-	struct errmsg err = { 0 };
-	struct ledger_slot *slot;
+/* A step's slot on node n1, as acct_gather claims it, with LINES in ceems.conf. */
+struct claimed {
 	struct ledger *l;
-	char dir[64];
+	struct ledger_slot *slot;
 	unsigned int n;
+};
+
+static bool claim_slot(struct claimed *c, const char *lines)
+{
+	const struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
+	struct errmsg err = { 0 };
+	char dir[64];
 	bool fresh;
-	void *so = load(S_CTX_REMOTE);
 
 	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
 	(void)setenv("SLURMD_NODENAME", "n1", 1);
-	write_conf(perf_default);
-	if (!ok(ledger_create(dir, "n1", &l, &fresh, &err) == 0, "ledger %s", err.text))
+	write_conf(lines);
+	if (!ok(ledger_create(dir, "n1", &c->l, &fresh, &err) == 0, "ledger %s", err.text))
+		return false;
+	is_int(ledger_claim(c->l, &id, &c->n), 0, "claim, as acct_gather does");
+	c->slot = ledger_slot(c->l, c->n);
+	return true;
+}
+
+static void leave_slot(struct claimed *c)
+{
+	char file[64];
+
+	ledger_leave(c->l, c->n);
+	ledger_close(c->l);
+	(void)snprintf(file, sizeof(file), "%s/ledger/n1.ledger", scratch);
+	(void)unlink(file);
+}
+
+static void test_with_ledger(const char *groups, const char *perf_default, uint32_t requested)
+{
+	struct claimed c = { 0 };
+	void *so = load(S_CTX_REMOTE);
+
+	if (!claim_slot(&c, perf_default))
 		return;
-	is_int(ledger_claim(l, &id, &n), 0, "claim, as acct_gather does");
-	slot = ledger_slot(l, n);
 	run_step(so, groups, true);
 	is_str(fake.said, "", "with a ledger acct_gather prints the report, not SPANK");
-	is_u64(slot->flags, LEDGER_FLAG_REPORT | (groups ? LEDGER_FLAG_PERF : 0), "flags");
-	is_u64(slot->request.groups, requested, "what was asked for");
-	if (slot->values.reason[METRIC_TASK_CLOCK] == REASON_NO_PERMISSION)
+	is_u64(c.slot->flags, LEDGER_FLAG_REPORT | (groups ? LEDGER_FLAG_PERF : 0), "flags");
+	is_u64(c.slot->request.groups, requested, "what was asked for");
+	if (c.slot->values.reason[METRIC_TASK_CLOCK] == REASON_NO_PERMISSION)
 		skip(1, "no permission to count");
 	else
-		ok(values_has(&slot->values, METRIC_TASK_CLOCK) ==
+		ok(values_has(&c.slot->values, METRIC_TASK_CLOCK) ==
 			   ((requested & PERF_GROUP_SW) != 0),
 		   "counters are in the slot if asked for");
-	ok(values_has(&slot->values, METRIC_CYCLES) ||
-		   slot->values.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
+	ok(values_has(&c.slot->values, METRIC_CYCLES) ||
+		   c.slot->values.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
 	   "why cycles are missing: %s",
-	   metric_reason_text(slot->values.reason[METRIC_CYCLES]));
-	is_u64(atomic_load(&slot->values_seq), 2, "they were published once");
-	ledger_leave(l, n);
-	ledger_close(l);
+	   metric_reason_text(c.slot->values.reason[METRIC_CYCLES]));
+	is_u64(atomic_load(&c.slot->values_seq), 2, "they were published once");
 	(void)dlclose(so);
-	(void)snprintf(dir, sizeof(dir), "%s/ledger/n1.ledger", scratch);
-	(void)unlink(dir);
+	leave_slot(&c);
 }
 
 /* A step whose profile acct_gather could not start, with FLAGS in its slot, which the user must read as REASON. */
 static void test_unprofiled(uint32_t flags, const char *reason)
 {
-	struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
-	struct ledger *l;
-	char dir[64];
-	unsigned int n;
-	bool fresh;
+	struct claimed c = { 0 };
 	void *so = load(S_CTX_REMOTE);
 
-	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
-	(void)setenv("SLURMD_NODENAME", "n1", 1);
-	write_conf("");
-	if (!ok(ledger_create(dir, "n1", &l, &fresh, NULL) == 0 && ledger_claim(l, &id, &n) == 0, "a slot"))
+	if (!claim_slot(&c, ""))
 		return;
-	atomic_fetch_or(&ledger_slot(l, n)->flags, flags);
+	atomic_fetch_or(&c.slot->flags, flags);
 	(void)hook(so, "slurm_spank_init");
 	(void)option("ceems-profile", "49", 1);
 	run_step(so, NULL, false);
 	is_str(fake.said, reason, *reason ? "the user reads why there is no profile" : "nothing is said if there is one");
-	ledger_leave(l, n);
-	ledger_close(l);
 	(void)dlclose(so);
-	(void)snprintf(dir, sizeof(dir), "%s/ledger/n1.ledger", scratch);
-	(void)unlink(dir);
+	leave_slot(&c);
 }
 
 /* --- ForbidOptions --------------------------------------------------------------------------- */
@@ -544,42 +554,28 @@ static void ask_for_all(void *so)
 
 static void test_forbidden(void)
 {
-	struct ledger_identity id = { .job_id = 7, .job_cpus = 1, .step_cpus = 1 };
-	struct errmsg err = { 0 };
-	struct ledger_slot *slot;
-	struct ledger *l;
-	char dir[64];
-	unsigned int n;
-	bool fresh;
+	struct claimed c = { 0 };
 	void *so;
 
-	(void)snprintf(dir, sizeof(dir), "%s/ledger", scratch);
-	(void)setenv("SLURMD_NODENAME", "n1", 1);
-	write_conf("ForbidOptions=partition:debug:all\n");
-	if (!ok(ledger_create(dir, "n1", &l, &fresh, &err) == 0, "ledger %s", err.text))
+	if (!claim_slot(&c, "ForbidOptions=partition:debug:all\n"))
 		return;
-	is_int(ledger_claim(l, &id, &n), 0, "claim, as acct_gather does");
-	slot = ledger_slot(l, n);
-	slot->forbidden = PERF_GROUP_IO | FORBID_PROFILE;
+	c.slot->forbidden = PERF_GROUP_IO | FORBID_PROFILE;
 	so = load(S_CTX_REMOTE);
 	ask_for_all(so);
-	is_u64(slot->request.groups, PERF_GROUP_SW, "a forbidden group is not asked for");
-	is_u64(slot->profile.hz, 0, "nor is a profile");
-	is_u64(slot->trace_ns, UINT64_C(1000000000), "a trace is, since acct_gather does not forbid it");
+	is_u64(c.slot->request.groups, PERF_GROUP_SW, "a forbidden group is not asked for");
+	is_u64(c.slot->profile.hz, 0, "nor is a profile");
+	is_u64(c.slot->trace_ns, UINT64_C(1000000000), "a trace is, since acct_gather does not forbid it");
 	is_str(fake.said, "ceems: this job's partition or account may not use --ceems-perf=io --ceems-profile",
 	       "the user is told once");
 	(void)dlclose(so);
 
-	slot->forbidden = FORBID_TRACE;
-	slot->trace_ns = 0;
+	c.slot->forbidden = FORBID_TRACE;
+	c.slot->trace_ns = 0;
 	so = load(S_CTX_REMOTE);
 	run_step(so, "sw", false);
 	is_str(fake.said, "", "a step that does not ask is told nothing");
 	(void)dlclose(so);
-	ledger_leave(l, n);
-	ledger_close(l);
-	(void)snprintf(dir, sizeof(dir), "%s/ledger/n1.ledger", scratch);
-	(void)unlink(dir);
+	leave_slot(&c);
 
 	so = load(S_CTX_REMOTE);
 	write_conf("ForbidOptions=partition:debug:io+trace,account:guests:profile\n");
