@@ -6,7 +6,7 @@
 
 #include "acct_gather/gres_shared.h"
 #include "acct_gather/abi.h"
-#include "src/libnode/gpushare.h"
+#include "src/libstep/gpushare.h"
 #include "src/libutil/logger.h"
 
 /* Device files of one node: for 16 GPUs, each with 7 MIG instances of 2 files, and as many files of NICs. */

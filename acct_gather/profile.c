@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "src/libnode/stepseries.h"
+#include "src/libstep/stepseries.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/util.h"
 

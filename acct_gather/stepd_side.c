@@ -12,7 +12,7 @@
 #include "acct_gather/plugin_conf.h"
 #include "acct_gather/profile.h"
 #include "acct_gather/usage.h"
-#include "src/libnode/stepside.h"
+#include "src/libstep/stepside.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 

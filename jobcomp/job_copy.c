@@ -2,7 +2,7 @@
 #include "jobcomp/slurm_compat.h"
 
 #include "jobcomp/job_copy.h"
-#include "recorder/slurm_names.h"
+#include "slurmdb/slurm_names.h"
 #include "src/libcore/trace_context.h"
 
 static uint64_t seconds(time_t t)

@@ -19,7 +19,7 @@
 #include <time.h>
 
 #include "recorder/recorder.h"
-#include "recorder/slurmdb_worker.h"
+#include "slurmdb/slurmdb_worker.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/nocore.h"
 

@@ -7,7 +7,7 @@
 #ifndef CEEMS_RECORDER_JOB_MERGE_H
 #define CEEMS_RECORDER_JOB_MERGE_H
 
-#include "recorder/slurmdb_rows.h"
+#include "slurmdb/slurmdb_rows.h"
 #include "src/libstore/job_facts.h"
 
 /*

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "recorder/recorder_factors.h"
-#include "recorder/slurmdb_client.h"
+#include "slurmdb/slurmdb_client.h"
 #include "src/libcore/settings.h"
 #include "src/librecord/record_names.h"
 #include "src/libsink/deliver.h"

@@ -25,6 +25,7 @@ END
 # A helper program links the library that slurmd must not map.
 while read -r helper library; do
 	program=$top_builddir/src/helpers/$helper
+	[ -e "$program" ] || program=$top_builddir/src/profiler/$helper
 	if [ ! -e "$program" ]; then
 		skip "$helper is not built"
 		continue

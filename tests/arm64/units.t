@@ -64,7 +64,7 @@ declare -A impossible=(
 export ARM64_IMPOSSIBLE="${!impossible[*]}"
 make -s -C tests/fake check >>"$log" 2>&1 </dev/null # the GPUs' libraries
 make -s -k -j"$(nproc)" -C tests/unit check LOG_COMPILER="$here/on-arm64" >>"$log" 2>&1 </dev/null
-for trs in tests/unit/*.trs; do
+for trs in $(find tests/unit -name "*.trs" | sort); do
 	name=$(basename "$trs" .trs)
 	passed=$(grep -c '^:test-result: PASS' "$trs")
 	skips=$(sed -n 's/.*# SKIP //p' "${trs%.trs}.log" | sort -u | paste -sd ';')

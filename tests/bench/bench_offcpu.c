@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/libmeter/activity/offcpu.h"
+#include "src/profiler/offcpu.h"
 #include "src/libutil/clock.h"
 
 #define TURNS 15

@@ -14,7 +14,7 @@
 #include "bpfrig.h"
 #include "src/libmeter/activity/bperf.h"
 #include "src/libmeter/activity/taskcount.h"
-#include "src/libnode/stepprobes.h"
+#include "src/libstep/stepprobes.h"
 
 #define PAIRS_MAX 200
 #define ROUNDS 20000

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "src/libmeter/activity/stacks.h"
+#include "src/profiler/stacks.h"
 #include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"

@@ -13,7 +13,7 @@ top=$(readlink -f "$(dirname "$0")/../..")
 build=$PWD/build-arm64
 [ "${1:-}" != --builddir ] || build=$(readlink -m "${2:?--builddir: which?}")
 command -v xxd >/dev/null || skip_all "xxd is not installed"
-[ -x "$build/src/helpers/ceems-profile" ] || skip_all "$build has no ceems-profile (tests/arm64/units.t builds it)"
+[ -x "$build/src/profiler/ceems-profile" ] || skip_all "$build has no ceems-profile (tests/arm64/units.t builds it)"
 root=$("$top/tests/arm64/root" 2>&1) || skip_all "$root"
 root=${root##*$'\n'}
 vm_arm64
@@ -31,7 +31,7 @@ cross init "$top/tests/bpf/arm64_profile.c" -D_GNU_SOURCE -I"$top" &&
 	cross pac "$callers" -fomit-frame-pointer -mbranch-protection=standard -march=armv8.3-a &&
 	cross frame "$callers" -fno-omit-frame-pointer
 ok $? "programs for arm64 are built" || { sed 's/^/# /' "$work/log"; done_testing; }
-cp -L "$build/src/helpers/ceems-profile" "$guest/"
+cp -L "$build/src/profiler/ceems-profile" "$guest/"
 
 # add_libraries FILE: with those that they need
 add_libraries() {

@@ -30,7 +30,7 @@ cross() {
 
 	shift
 	# no helper is started there
-	"$cc" -std=gnu11 -O1 -D_GNU_SOURCE -DCEEMS_LIBEXECDIR='"/"' -I"$work" -I"$top" -I"$top/tests/tap" -I"$top/tests/unit" \
+	"$cc" -std=gnu11 -O1 -D_GNU_SOURCE -DCEEMS_LIBEXECDIR='"/"' -I"$work" -I"$top" -I"$top/tests/tap" -I"$top/tests/unit/rigs" \
 		-isystem "$kernel/usr/include" -o "$output" "${sources[@]}" "$@" >"$work/log" 2>&1
 }
 
@@ -45,7 +45,7 @@ cross_ceems_bpf() {
 }
 
 cross "$guest/init" "$top/tests/bpf/arm64_perf.c" &&
-	cross "$guest/test_hwevents" "$top/tests/unit/test_hwevents.c"
+	cross "$guest/test_hwevents" "$top/tests/unit/libmeter/activity/test_hwevents.c"
 built=$?
 if [ "$built" -eq 0 ] && [ -e "$build/bpf/probes.skel.h" ]; then
 	cross_ceems_bpf

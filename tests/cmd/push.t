@@ -3,7 +3,7 @@
 # ceems-push over HTTPS: a server whose certificate ProfilePushCaFile has signed gets a profile and the token; a server with
 # another certificate gets neither.
 . "$top_srcdir/tests/tap/tap.sh"
-push=$top_builddir/src/helpers/ceems-push
+push=$top_builddir/src/profiler/ceems-push
 [ -x "$push" ] || skip_all "ceems-push is not built"
 for tool in openssl python3; do
 	command -v $tool >/dev/null || skip_all "no $tool"

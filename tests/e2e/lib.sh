@@ -150,7 +150,7 @@ needs_plugins() {
 # needs_profiles: skip the file if ceems-profile is not built, or nothing can read its files (pprof.py).
 needs_profiles() {
 	[ -x /usr/bin/python3 ] || skip_all "python3 is not installed"
-	[ -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/helpers/ceems-profile" ] || skip_all "built without profiles"
+	[ -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/profiler/ceems-profile" ] || skip_all "built without profiles"
 }
 
 # slurm_is_from VERSION: Slurm is of VERSION, such as 24.05, or later.

@@ -197,7 +197,7 @@ is "$(of "$(file_of "$job" 0)" 'total > 0')" True "a job that is cancelled has i
 waits_in_queue() {
 	[ "$(find "$DIR/push" -name '*.part' 2>/dev/null | wc -l)" = "$1" ]
 }
-if [ -x "$E2E_BUILDDIR/src/helpers/ceems-push" ]; then
+if [ -x "$E2E_BUILDDIR/src/profiler/ceems-push" ]; then
 	pyro=$e2e_work/pyro
 	mkdir "$pyro"
 	echo 503 >"$pyro/status"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each of our own processes is stopped (SIGSTOP) while jobs run and end: no daemon of Slurm may wait for it, and it must do
 # its work later. And the disks of ceems.prom and of a profile are full. t0204 tests ceems-trace, t0402 a full store, and
-# tests/unit/test_disk_faults.c the failure of each single call.
+# tests/unit/libstore/test_disk_faults.c the failure of each single call.
 # shellcheck disable=SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 needs_plugins acct_gather spank jobcomp
@@ -121,7 +121,7 @@ two_programs() {
 	[ "$(pids ceems-profile | wc -l)" = 2 ]
 }
 
-if [ -x "$E2E_BUILDDIR/src/helpers/ceems-profile" ]; then
+if [ -x "$E2E_BUILDDIR/src/profiler/ceems-profile" ]; then
 	for user in root user1; do
 		rm -f "$go"
 		id=$(submit user1 -n1 -o /dev/null --wrap "srun --ceems-profile $e2e_work/work $go")
@@ -162,7 +162,7 @@ inside rm "$TEXTFILE_DIR/n1/ballast"
 wait_for 60 inside grep -q '^ceems_' "$TEXTFILE_DIR/n1/ceems.prom"
 ok $? "  it is written again when there is room"
 inside umount -l "$TEXTFILE_DIR/n1"
-if [ -x "$E2E_BUILDDIR/src/helpers/ceems-profile" ]; then
+if [ -x "$E2E_BUILDDIR/src/profiler/ceems-profile" ]; then
 	full_disk "$DIR/full" 2>/dev/null
 	took 20 "a profile on a full disk: the step runs" as user1 srun -D "$DIR/full" --ceems-profile sleep 1
 	wait_for 30 is_said profile

@@ -20,7 +20,7 @@ build=${E2E_BUILDDIR:-$(e2e_builddir)}
 helpers='ceems-external ceems-gpu ceems-series ceems-textfile'
 sources=external,nvml,hwmon
 push=()
-if [ -x "$build/src/helpers/ceems-push" ]; then
+if [ -x "$build/src/profiler/ceems-push" ]; then
 	helpers+=' ceems-push'
 	push=(ProfilePushUrl=http://127.0.0.1:9 "ProfilePushDir=$e2e_work/push")
 fi

@@ -31,7 +31,7 @@ plugins_of() {
 }
 
 helpers_of() {
-	find "$1/bpf/ceems-bpf" "$1"/src/helpers/ceems-* -maxdepth 0 -type f -perm -u+x 2>/dev/null
+	find "$1/bpf/ceems-bpf" "$1"/src/{helpers,profiler}/ceems-* -maxdepth 0 -type f -perm -u+x 2>/dev/null
 }
 
 # files_of BUILD NODE: gives the node's host the files of BUILD; its slurmd is not restarted

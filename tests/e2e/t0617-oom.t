@@ -15,7 +15,7 @@ echo 'from,until,gco2e_per_kwh,kind,scope,region,fetched,source' >"$e2e_work/ser
 printf '%s\n' URL=https://127.0.0.1:9 User=u Password=p >"$e2e_work/bmc.conf"
 chmod 600 "$e2e_work/bmc.conf"
 push=()
-[ ! -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/helpers/ceems-push" ] ||
+[ ! -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/profiler/ceems-push" ] ||
 	push=(ProfilePushUrl=http://127.0.0.1:9 "ProfilePushDir=$e2e_work/push")
 cluster_up --plugins acct_gather,spank,jobcomp --nodes 2 --fake-rapl --fake-gpus 1 --cpus 4 \
 	--recorder-dbd-port "$dbd_proxy_port" --slurm-conf <(echo "MailProg=$e2e_work/mailprog") \

@@ -26,7 +26,7 @@ s = [socket.socket() for _ in range(4)]
 for x in s:
     x.bind(("127.0.0.1", 0))
 print(*(x.getsockname()[1] for x in s))')
-command=$("$top/tests/unit/private_broker" "$work" "$plain" "$tls" "$old" "$controller") || skip_all "$command"
+command=$("$top/tests/unit/rigs/private_broker" "$work" "$plain" "$tls" "$old" "$controller") || skip_all "$command"
 eval "($command)" >"$work/broker.log" 2>&1 &
 broker=$!
 is_up() {

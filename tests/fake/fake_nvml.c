@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "fake_gpu.h"
-#include "src/helpers/nvml_api.h"
+#include "src/helpers/gpu/nvml_api.h"
 
 #define MIG_SHIFT 8
 #define MIG_DEVICES 7

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stand-in for librocm_smi64.so: see fake_gpu.h. MINOR 0 is renderD128. */
 #include "fake_gpu.h"
-#include "src/helpers/rocm_api.h"
+#include "src/helpers/gpu/rocm_api.h"
 
 #define RESOLUTION 15.259F /* uJ, of all of AMD's GPUs so far */
 

@@ -5,7 +5,7 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/reading_sums.h"
+#include "tests/unit/rigs/reading_sums.h"
 
 static void put(const char *dir, struct fuzz_parts *parts)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plugins, as ceems check looks at them. */
-#include "src/cmd/elfsym.h"
+#include "src/cmd/check/elfsym.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

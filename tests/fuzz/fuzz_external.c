@@ -2,7 +2,7 @@
 /* The file of a site's own meter. */
 #include <errno.h>
 
-#include "src/helpers/external_text.h"
+#include "src/helpers/external/external_text.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A sensor of hwmon: its chip and its label. */
-#include "src/helpers/hwmon_chip.h"
+#include "src/helpers/hwmon/hwmon_chip.h"
 #include "src/libcore/domain.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What sstat prints, and the ids in it. */
-#include "src/cmd/job_live.h"
+#include "src/cmd/job/job_live.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

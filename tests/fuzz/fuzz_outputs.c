@@ -8,13 +8,13 @@
 #include <stdarg.h>
 
 #include "src/cmd/cmd.h"
-#include "src/cmd/job_compare.h"
-#include "src/cmd/job_list.h"
-#include "src/cmd/job_page.h"
-#include "src/cmd/jobs_group.h"
-#include "src/cmd/run_advice.h"
-#include "src/cmd/summary.h"
-#include "src/cmd/top_draw.h"
+#include "src/cmd/compare/job_compare.h"
+#include "src/cmd/job/job_list.h"
+#include "src/cmd/report/job_page.h"
+#include "src/cmd/jobs/jobs_group.h"
+#include "src/cmd/advise/run_advice.h"
+#include "src/cmd/report/summary.h"
+#include "src/cmd/top/top_draw.h"
 #include "src/libutil/text.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A part of a profile in the queue for Pyroscope, and the names that make up a series. */
-#include "src/helpers/push_queue.h"
+#include "src/profiler/push_queue.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_part(struct push_queue *q, const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a BMC answers: values of both resources, links, members of a collection. */
 #include "src/libmeter/sensor/counter.h"
-#include "src/helpers/redfish_json.h"
+#include "src/helpers/redfish/redfish_json.h"
 #include "tests/fuzz/fuzz.h"
 
 static void values(const char *text, size_t size, enum redfish_resource resource)

@@ -2,7 +2,7 @@
 /* RedfishConf. Its password gets into no message. */
 #include <strings.h>
 
-#include "src/helpers/redfish_conf.h"
+#include "src/helpers/redfish/redfish_conf.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SECRET "Password=hunter2\n"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/helpers/nvml_api.h"
+#include "src/helpers/gpu/nvml_api.h"
 #include "src/libutil/clock.h"
 
 #define THREADS 256

@@ -5,7 +5,7 @@
 # perf's profile of the same run; stacks have the kernel's part.
 flame=/tmp/flame
 program=$here/../e2e/two_callers.c
-if [ ! -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/helpers/ceems-profile" ]; then
+if [ ! -x "${E2E_BUILDDIR:-$(e2e_builddir)}/src/profiler/ceems-profile" ]; then
 	skip "built without profiles"
 	return
 fi

@@ -19,7 +19,7 @@ install_debs() {
 as_built() {
 	local dir=$e2e_work/installed
 
-	mkdir -p "$dir"/{acct_gather,spank,jobcomp,src/libnode}/.libs "$dir"/{bpf,recorder,src/cmd,src/helpers}
+	mkdir -p "$dir"/{acct_gather,spank,jobcomp,src/libnode}/.libs "$dir"/{bpf,recorder,src/{cmd,helpers,profiler}}
 	ln -s "$plugins/acct_gather_energy_ceems.so" "$dir/acct_gather/.libs/"
 	ln -s /usr/share/ceems/sql "$dir/sql"
 	ln -s "$plugins/ceems_node.so" "$dir/src/libnode/.libs/"
@@ -29,6 +29,7 @@ as_built() {
 	ln -s /usr/bin/ceems "$dir/src/cmd/ceems"
 	ln -s /usr/libexec/ceems/ceems-bpf "$dir/bpf/"
 	ln -s /usr/libexec/ceems/ceems-* "$dir/src/helpers/"
+	mv "$dir"/src/helpers/ceems-{profile,push} "$dir/src/profiler/"
 	E2E_BUILDDIR=$dir
 }
 

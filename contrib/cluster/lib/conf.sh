@@ -381,7 +381,7 @@ conf_write_ceems() {
 	local sinks=file,mariadb factors=$SRCDIR/src/libemission/data/emission-factors.csv
 
 	conf_install sbin "$BUILDDIR/recorder/ceems-recorder"
-	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/helpers/ceems-*}
+	conf_install helpers "$BUILDDIR"/{bpf/ceems-bpf,src/{helpers,profiler}/ceems-*}
 	# a copy, because a test may edit it
 	cp "$factors" "$DIR/etc/emission-factors.csv"
 	if [ "$WITH_KAFKA" = yes ]; then

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_daemons.c - munged, slurmctld and slurmdbd in `ceems check`: whether they answer, and
+ * whether the daemons of this machine loaded the installed version of the plugins. It runs Slurm's
+ * own commands, which find the daemons as the plugins do.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/cmd/check/check.h"
+#include "src/libutil/fileio.h"
+
+#define NOT_FOUND 127 /* exit status of a shell that does not find the command */
+
+/* Runs CMD and stores its first line in LINE. Returns its exit status; -1: unknown. */
+static int check_daemons_ask(const char *cmd, char *line, int size)
+{
+	char rest[256];
+	FILE *p = popen(cmd, "re");
+	int status;
+
+	line[0] = '\0';
+	if (!p)
+		return -1;
+	if (fgets(line, size, p))
+		line[strcspn(line, "\n")] = '\0';
+	while (fgets(rest, sizeof(rest), p))
+		; /* read all lines: otherwise CMD would be killed by SIGPIPE */
+	status = pclose(p);
+	return status < 0 ? -1 : status >> 8;
+}
+
+static bool check_answer(struct check *c, const char *what, const char *hint, const char *cmd)
+{
+	char line[256];
+	int status = check_daemons_ask(cmd, line, sizeof(line));
+
+	if (status == 0)
+		check_ok(c, what, "answers");
+	else if (status == NOT_FOUND)
+		check_note(c, what, "not checked: its command is not installed here");
+	else
+		check_error(c, what, hint, "does not answer: %s", *line ? line : "not within 10 s");
+	return status == 0;
+}
+
+/* Returns false if munge does not answer. Then Slurm's daemons cannot answer, either. */
+static bool check_munge(struct check *c)
+{
+	const char *type = slurmconf_get(c->slurm, "AuthType");
+
+	return (type && strcasecmp(type, "auth/munge")) ||
+	       check_answer(c, "munge", "systemctl enable --now munge; then run ceems check again",
+			    "timeout 10 munge -n 2>&1 >/dev/null");
+}
+
+static void check_slurmdbd(struct check *c)
+{
+	const char *type = slurmconf_get(c->slurm, "AccountingStorageType");
+
+	if (type && !strcasecmp(type, "accounting_storage/slurmdbd"))
+		(void)check_answer(c, "slurmdbd", "systemctl start slurmdbd  # or AccountingStorageHost=<where it runs>",
+				   "timeout 10 sacctmgr -n show cluster 2>&1");
+}
+
+/*
+ * Reports nodes with another version of Slurm than this machine. Slurm allows older nodes, but
+ * their plugins must be built for that version.
+ */
+static void check_node_versions(struct check *c)
+{
+	static const char *const cmd = "timeout 10 sinfo -h -o '%v %N' 2>/dev/null";
+	_cleanup_free_ char *line = NULL;
+	char seen[64] = "";
+	char version[64];
+	char hint[256];
+	size_t size = 0;
+	const char *nodes;
+	FILE *p = popen(cmd, "re");
+
+	if (!p)
+		return;
+	while (getline(&line, &size, p) > 0) {
+		if (sscanf(line, "%63s", version) != 1 || !strcmp(version, "(null)"))
+			continue;
+		if (!*seen)
+			(void)snprintf(seen, sizeof(seen), "%s", version);
+		if (!strcmp(version, seen))
+			continue;
+		nodes = line + strspn(line, " ") + strlen(version);
+		nodes += strspn(nodes, " ");
+		line[strcspn(line, "\n")] = '\0';
+		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them, and run ceems "
+						   "check there",
+			       version);
+		/* if there are very many nodes, only the first ones are named */
+		check_warn(c, "slurmd", hint, "nodes run Slurm %s, and %.200s%s have %s: they need another build",
+			   seen, nodes, strlen(nodes) > 200 ? "..." : "", version);
+	}
+	(void)pclose(p);
+}
+
+enum loaded { NO_DAEMON, NOT_LOADED, IS_LOADED, OLD_FILE };
+
+static enum loaded maps_have(const char *pid, const char *file)
+{
+	enum loaded is = NOT_LOADED;
+	char path[64];
+	char line[PATH_MAX + 128];
+	const char *at;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return NO_DAEMON; /* we may not look into a process of another user */
+	while (is == NOT_LOADED && fgets(line, sizeof(line), f)) {
+		at = strstr(line, file);
+		if (at)
+			is = strstr(at, " (deleted)") ? OLD_FILE : IS_LOADED;
+	}
+	(void)fclose(f);
+	return is;
+}
+
+/*
+ * Returns true if a process with the name COMM is DAEMON. Debian's slurmctld is a link to slurmctld-wlm, and has that name
+ * after scontrol reconfigure, for which Slurm 23.11 and later executes itself anew.
+ */
+static bool is_named(const char *comm, const char *daemon)
+{
+	const size_t len = strlen(daemon);
+
+	return !strncmp(comm, daemon, len) && (comm[len] == '\0' || !strcmp(comm + len, "-wlm"));
+}
+
+/*
+ * Finds out whether DAEMON on this machine has the plugin FILE loaded, and whether FILE was
+ * replaced since.
+ */
+static enum loaded has_loaded(const char *daemon, const char *file)
+{
+	enum loaded is = NO_DAEMON;
+	struct dirent *e;
+	DIR *d = opendir("/proc");
+
+	while (d && is == NO_DAEMON && (e = readdir(d))) {
+		char path[64];
+		char comm[32];
+		ssize_t n;
+		int fd;
+
+		(void)snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' || (fd = fileio_open_at_root("/", path)) < 0)
+			continue;
+		n = fileio_pread_all(fd, comm, sizeof(comm));
+		(void)close(fd);
+		if (n < 0)
+			continue; /* the process has just ended */
+		comm[strcspn(comm, "\n")] = '\0';
+		if (is_named(comm, daemon))
+			is = maps_have(e->d_name, file);
+	}
+	if (d)
+		(void)closedir(d);
+	return is;
+}
+
+bool check_daemons_is_old(const char *daemon)
+{
+	return has_loaded(daemon, daemon) == OLD_FILE;
+}
+
+static void check_loaded(struct check *c, const char *daemon, const char *key, const char *plugin,
+			 const char *file)
+{
+	char hint[64];
+
+	if (!slurmconf_list_has(slurmconf_get(c->slurm, key), plugin))
+		return;
+	(void)snprintf(hint, sizeof(hint), "systemctl restart %s", daemon);
+	switch (has_loaded(daemon, file)) {
+	case NOT_LOADED:
+		check_error(c, daemon, hint, "runs without %s: it was started before slurm.conf named the plugin, "
+					     "or could not load it (see its log)", file);
+		break;
+	case OLD_FILE:
+		check_warn(c, daemon, hint, "runs an older file of %s than is installed", file);
+		break;
+	case IS_LOADED:
+		check_ok(c, daemon, "runs %s", file);
+		break;
+	case NO_DAEMON:
+		break;
+	}
+}
+
+void check_daemons(struct check *c)
+{
+	if (!c->slurm)
+		return;
+	if (c->is_slurm_mute) {
+		check_note(c, "slurmctld", "not asked, and slurmdbd neither: correct PluginDir first");
+	} else if (check_munge(c)) {
+		check_slurmdbd(c);
+		if (check_answer(c, "slurmctld", "systemctl start slurmctld  # if it does not start, its log says why",
+				 "timeout 10 sinfo -h 2>&1"))
+			check_node_versions(c);
+	}
+	check_loaded(c, "slurmctld", "JobCompType", "jobcomp/ceems", "jobcomp_ceems.so");
+	check_loaded(c, "slurmd", "AcctGatherEnergyType", "acct_gather_energy/ceems",
+		     "acct_gather_energy_ceems.so");
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* check_mail.c - checks MailProg of ceems.conf, if the site has set it or Slurm's mails go through ceems-mail. */
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cmd/check/check.h"
+#include "src/cmd/mail/mail.h"
+#include "src/libutil/trust.h"
+
+#define PROGRAM_HINT "MailProg=/usr/sbin/sendmail in ceems.conf, or the site's own program"
+
+/* Returns true if slurmctld on this machine sends its mails through ceems-mail. */
+static bool has_ceems_mail(const struct check *c)
+{
+	const char *prog = c->slurm ? slurmconf_get(c->slurm, "MailProg") : NULL;
+
+	return prog && mail_prog_is_ours(prog) && check_is_controller(c);
+}
+
+void check_mail(struct check *c)
+{
+	const char *prog = mail_prog(&c->settings);
+	bool is_chosen = strcmp(c->settings.mail_prog, MAIL_DEFAULT_PROG) != 0;
+	struct errmsg err = { 0 };
+
+	if ((!is_chosen && !has_ceems_mail(c)) || check_is_hung(c, prog))
+		return;
+	if (mail_prog_is_ours(c->settings.mail_prog))
+		check_warn(c, "MailProg", PROGRAM_HINT, "ceems-mail would start itself: mails go through %s", prog);
+	if (access(prog, X_OK) < 0)
+		check_error(c, "MailProg", PROGRAM_HINT, "%s is not an executable program: no mail is sent", prog);
+	else if (trust_check(prog, &err) < 0)
+		check_error(c, "MailProg", "make root the owner of the program and its folder, and let nobody else "
+					   "write to them", "%s", err.text);
+	else if (mail_prog_attaches(prog))
+		check_ok(c, "MailProg", "%s; mailed reports have the HTML page attached", prog);
+	else
+		check_ok(c, "MailProg", "%s; mailed reports are text: only sendmail can attach the HTML page", prog);
+}

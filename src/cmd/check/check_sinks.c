@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_sinks.c - the controller's part of `ceems check`: the store and the sinks. A sink that is
+ * down is only a warning, since records wait in the store.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "src/cmd/check/check.h"
+#include "src/cmd/check/check_store.h"
+#include "src/libsink/sink.h"
+
+/* The argument of sinks_tell(): the findings are about SINK. */
+struct sink_report {
+	struct check *c;
+	const char *sink;
+	bool is_open; /* its file with secrets can be opened by others, and what to type was told */
+};
+
+static void sinks_tell(void *ctx, enum sink_health health, const char *hint, const char *text)
+{
+	const struct sink_report *t = ctx;
+
+	if (t->is_open && hint && !strncmp(hint, "correct ", 8))
+		hint = NULL; /* the file is refused for its mode */
+	switch (health) {
+	case SINK_GOOD:
+		check_ok(t->c, t->sink, "%s", text);
+		break;
+	case SINK_WARN:
+		check_warn(t->c, t->sink, hint, "%s", text);
+		break;
+	case SINK_WRONG:
+		check_error(t->c, t->sink, hint, "%s", text);
+		break;
+	}
+}
+
+static const char *sinks_setting(const struct check *c, const struct sink_setting *s)
+{
+	return (const char *)&c->settings + s->offset;
+}
+
+static void sinks_check_output(struct check *c, const struct sink_ops *sink)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	(void)snprintf(folder, sizeof(folder), "%s", sinks_setting(c, &sink->output));
+	slash = strrchr(folder, '/');
+	if (slash && slash != folder)
+		*slash = '\0';
+	if (check_slurm_user_writes(c, sink->output.key, folder, /* makes= */ false))
+		check_folder(c, sink->output.key, folder, /* may_come= */ false);
+}
+
+static bool is_open_to_others(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_mode & (S_IRWXG | S_IRWXO);
+}
+
+/* Returns true if a file of SINK does not answer. */
+static bool sinks_is_hung(const struct check *c, const struct sink_ops *sink)
+{
+	return (sink->output.key && check_is_hung(c, sinks_setting(c, &sink->output))) ||
+	       (sink->secret.key && check_is_hung(c, sinks_setting(c, &sink->secret))) ||
+	       (!strcmp(sink->name, "otlp") && check_is_hung(c, c->settings.otlp_ca_file));
+}
+
+static void sinks_check_one(struct check *c, const struct sink_ops *sink)
+{
+	struct sink_report report = { .c = c, .sink = sink->name };
+	char hint[64];
+	bool has_secret = sink->secret.key && *sinks_setting(c, &sink->secret);
+
+	if (sinks_is_hung(c, sink))
+		return;
+	if (sink->output.key)
+		sinks_check_output(c, sink);
+	if (sink->secret.key && !has_secret && !sink->may_lack_secret) {
+		(void)snprintf(hint, sizeof(hint), "%s=<file>", sink->secret.key);
+		check_error(c, sink->name, hint, "Sinks has %s, %s is empty", sink->name, sink->secret.key);
+	} else if (sink->check &&
+		   (!has_secret || check_secret_file(c, sink->secret.key, sinks_setting(c, &sink->secret)))) {
+		report.is_open = has_secret && is_open_to_others(sinks_setting(c, &sink->secret));
+		sink->check(&c->settings, sinks_tell, &report);
+	}
+	if (sink->db && c->settings.mariadb_retention_ns &&
+	    c->settings.correction_wait_ns > c->settings.mariadb_retention_ns)
+		check_error(c, sink->name, "CorrectionWait less than MariadbRetention",
+			    "a correction may come after its job was archived: the sums would have the "
+			    "job twice");
+}
+
+void check_sinks(struct check *c)
+{
+	const char *list = c->settings.sinks;
+	char name[64];
+
+	if (!check_is_controller(c)) {
+		check_note(c, "Sinks", "store and sinks are on the controller: run ceems check there");
+		return;
+	}
+	check_store(c);
+	while (settings_next_item(&list, name, sizeof(name))) {
+		const struct sink_ops *sink = sink_find(name);
+
+		if (sink)
+			sinks_check_one(c, sink);
+		else
+			check_error(c, "Sinks", "install the package that has it, or take it out of Sinks",
+				    "this build has no sink %s; its records wait in the store", name);
+	}
+}

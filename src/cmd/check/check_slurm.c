@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_slurm.c - Slurm's part of `ceems check`: lines of slurm.conf without which values are
+ * missing or wrong, and the plugins in PluginDir.
+ */
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/cmd/check/check.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/check/elfsym.h"
+#include "src/libcore/forbid.h"
+#include "src/libcore/metric.h"
+#include "src/libutil/fileio.h"
+#include "src/libutil/slurm_releases.h"
+#include "src/libutil/trust.h"
+
+#define ENERGY_PLUGIN "acct_gather_energy/ceems"
+#define OF_EVERY_SLURM "auth_munge.so"
+
+/* Returns the version of the installed Slurm daemons, which a plugin's version must match. 0: unknown. */
+static uint32_t installed_slurm_version(void)
+{
+	static const char *const ask[] = {
+		"PATH=$PATH:/usr/sbin:/usr/local/sbin slurmctld -V 2>/dev/null",
+		"PATH=$PATH:/usr/sbin:/usr/local/sbin slurmd -V 2>/dev/null",
+		"sinfo -V 2>/dev/null",
+	};
+	unsigned int major;
+	unsigned int minor;
+	unsigned int micro;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ask); i++) {
+		FILE *p = popen(ask[i], "re");
+		int n;
+
+		if (!p)
+			continue;
+		n = fscanf(p, "%*s %u.%u.%u", &major, &minor, &micro); /* as "slurm-wlm 22.05.8" */
+		(void)pclose(p);
+		if (n == 3)
+			return major << 16 | minor << 8 | micro;
+	}
+	return 0;
+}
+
+/* Takes the first folder off *DIRS, a list like PluginDir ("/a:/b"). False: there is none. */
+static bool next_folder(const char **dirs, char dir[PATH_MAX])
+{
+	size_t len;
+
+	if (!*dirs || !**dirs)
+		return false;
+	len = strcspn(*dirs, ":");
+	(void)snprintf(dir, PATH_MAX, "%.*s", (int)len, *dirs);
+	*dirs += len + ((*dirs)[len] == ':');
+	return true;
+}
+
+/* Finds FILE in the folders DIRS, in the order in which Slurm searches. */
+static bool find_plugin(const char *dirs, const char *file, char *path, size_t size)
+{
+	char dir[PATH_MAX];
+
+	while (next_folder(&dirs, dir)) {
+		int n = snprintf(path, size, "%s/%s", dir, file);
+
+		if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns true if Slurm SLURM_VERSION accepts a plugin of VERSION. The versions must be equal. Only the spank plugin
+ * takes the version of the program that loads it, so each release that it knows accepts it.
+ */
+static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_version)
+{
+	if (strcmp(what, "spank"))
+		return version == slurm_version;
+	return version >> 8 == slurm_version >> 8 ||
+	       (slurm_release_is_known(version) && slurm_release_is_known(slurm_version));
+}
+
+static const char *set_to(const char *value)
+{
+	return value ? value : "not set";
+}
+
+/* Returns "slurm.conf:12: " for a KEY that is set, as the place to change; "" if it is not set. */
+static const char *at(const struct check *c, const char *key)
+{
+	static char buf[PATH_MAX + 16];
+	unsigned int line;
+	const char *path = slurmconf_where(c->slurm, key, &line);
+
+	buf[0] = '\0';
+	if (path)
+		(void)snprintf(buf, sizeof(buf), "%s:%u: ", path, line);
+	return buf;
+}
+
+/*
+ * Reports each line of KEY that has something which the last line lacks, since Slurm takes the value of the last line alone.
+ * SEP separates the items of a value; '\0': it is one item. HINT sets KEY to the items of all lines; NULL: only one can stay.
+ */
+static void check_repeats(struct check *c, const char *key, char sep, const char *hint)
+{
+	unsigned int line, last_line;
+	const char *last = slurmconf_where(c->slurm, key, &last_line);
+	char choose[PATH_MAX + 128];
+	const char *path;
+	unsigned int n;
+
+	for (n = 1; (path = slurmconf_where_nth(c->slurm, key, n, &line)); n++) {
+		_cleanup_free_ char *lost = slurmconf_lost(c->slurm, key, n, sep);
+
+		if (!lost)
+			continue;
+		(void)snprintf(choose, sizeof(choose), "%s: delete line %u of %s, or move it to the end", key, line, path);
+		check_warn(c, "slurm.conf", hint ? hint : choose,
+			   "%s:%u: %s=%s has no effect: %s:%u sets %s again, and only the last line counts", path, line, key,
+			   lost, last, last_line, key);
+	}
+}
+
+/* Looks for repeated lines of the keys whose value is no list, so that one line must be chosen. */
+static void check_repeated_values(struct check *c)
+{
+	static const char *const keys[] = { "AccountingStorageType", "AcctGatherEnergyType", "AcctGatherProfileType",
+					    "JobAcctGatherFrequency", "JobAcctGatherType", "JobCompType", "PlugStackConfig" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		check_repeats(c, keys[i], /* sep= */ '\0', /* hint= */ NULL);
+}
+
+/*
+ * Returns the folder of Slurm's own plugins. Packages have it in different places, so this is the first usual place
+ * with a plugin that every Slurm has.
+ */
+static const char *slurm_plugin_dir(void)
+{
+	static const char *const usual[] = { "/usr/lib/x86_64-linux-gnu/slurm-wlm",
+					     "/usr/lib/aarch64-linux-gnu/slurm-wlm",
+					     "/usr/lib64/slurm", "/usr/lib/slurm",
+					     "/usr/local/lib/slurm", SLURM_PLUGINDIR };
+	char path[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(usual); i++)
+		if (find_plugin(usual[i], OF_EVERY_SLURM, path, sizeof(path)))
+			return usual[i];
+	return "<Slurm's own folder>";
+}
+
+bool check_find_plugin(const char *dirs, const char *file, char *path, size_t size)
+{
+	if (!dirs)
+		dirs = slurm_plugin_dir();
+	return find_plugin(dirs, file, path, size);
+}
+
+static bool has_folder(const char *dirs, const char *wanted)
+{
+	char dir[PATH_MAX];
+
+	while (next_folder(&dirs, dir))
+		if (!strcmp(dir, wanted))
+			return true;
+	return false;
+}
+
+static void append_folder(char buf[LINE_MAX], const char *dir)
+{
+	size_t used = strlen(buf);
+
+	(void)snprintf(buf + used, LINE_MAX - used, "%s%s", buf[used - 1] == '=' ? "" : ":", dir);
+}
+
+/*
+ * Writes a line PluginDir= that is right: Slurm's own folder, the folders of slurm.conf that exist, and ours. A folder of a
+ * line that Slurm ignores is not looked for, since it may hang.
+ */
+static const char *plugin_dir_line(const struct check *c, char buf[LINE_MAX])
+{
+	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, "PluginDir", ':');
+	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
+	const char *own = slurm_plugin_dir();
+	const char *rest = merged;
+	char *list = buf + strlen("PluginDir=");
+	char path[PATH_MAX];
+
+	(void)snprintf(buf, LINE_MAX, "PluginDir=");
+	if (!dirs || (!find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<'))
+		append_folder(buf, own);
+	while (next_folder(&rest, path))
+		if (!has_folder(list, path) && (!has_folder(dirs, path) || access(path, F_OK) == 0))
+			append_folder(buf, path);
+	if (!has_folder(list, SLURM_PLUGINDIR) && access(SLURM_PLUGINDIR, F_OK) == 0)
+		append_folder(buf, SLURM_PLUGINDIR);
+	return buf;
+}
+
+/* Checks PluginDir. If it lacks Slurm's own folder or names a missing one, no command or daemon of Slurm starts. */
+static void check_plugin_dir(struct check *c)
+{
+	unsigned int errors = c->errors;
+	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
+	const char *own = slurm_plugin_dir();
+	char hint[LINE_MAX];
+	char path[PATH_MAX];
+	const char *rest = dirs;
+
+	while (next_folder(&rest, path))
+		if (access(path, F_OK) < 0)
+			check_error(c, "slurm.conf", plugin_dir_line(c, hint),
+				    "%sPluginDir has %s, which does not exist: Slurm refuses its configuration",
+				    at(c, "PluginDir"), path);
+	if (dirs && !find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<')
+		check_error(c, "slurm.conf", plugin_dir_line(c, hint),
+			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s", at(c, "PluginDir"), dirs, own);
+	c->is_slurm_mute = c->errors > errors;
+	if (slurmconf_get_nth(c->slurm, "PluginDir", 1))
+		check_repeats(c, "PluginDir", ':', plugin_dir_line(c, hint));
+}
+
+/* If a folder of PluginDir does not answer, reports that and returns false: each command and daemon of Slurm would hang. */
+static bool plugin_dir_answers(struct check *c)
+{
+	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
+	char path[PATH_MAX];
+
+	while (next_folder(&dirs, path))
+		if (!check_answers(c, "PluginDir", path)) {
+			c->is_slurm_mute = true;
+			return false;
+		}
+	return true;
+}
+
+void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version)
+{
+	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
+	struct errmsg err = { 0 };
+	char path[PATH_MAX];
+	uint32_t version;
+
+	if (!dirs)
+		dirs = slurm_plugin_dir();
+	if (*file == '/') {
+		(void)snprintf(path, sizeof(path), "%s", file);
+	} else if (!check_find_plugin(dirs, file, path, sizeof(path))) {
+		char hint[LINE_MAX];
+
+		(void)plugin_dir_line(c, hint);
+		(void)snprintf(path, sizeof(path), SLURM_PLUGINDIR "/%s", file);
+		check_error(c, what, access(path, F_OK) < 0 ? "install slurm-ceems" : hint, "%s%s is not in PluginDir (%s)",
+			    at(c, "PluginDir"), file, dirs);
+		return;
+	}
+	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
+		check_error(c, what, "build and install slurm-ceems again", "%s", err.text);
+		return;
+	}
+	if (!slurm_version || !version) {
+		check_ok(c, what, "%s", path);
+	} else if (!is_accepted(what, version, slurm_version)) {
+		check_error(c, what,
+			    "contrib/slurm-source, then ./configure --with-slurm-src=$PWD/slurm-src, "
+			    "make install",
+			    "%s is for Slurm %u.%02u.%u, installed is %u.%02u.%u: it is refused",
+			    path, version >> 16, version >> 8 & 255, version & 255,
+			    slurm_version >> 16, slurm_version >> 8 & 255, slurm_version & 255);
+	} else {
+		check_ok(c, what, "%s, for Slurm %u.%02u.%u", path, version >> 16,
+			 version >> 8 & 255, version & 255);
+	}
+}
+
+static void check_energy_type(struct check *c)
+{
+	const char *key = "AcctGatherEnergyType";
+	const char *type = slurmconf_get(c->slurm, key);
+	const char *hint = "AcctGatherEnergyType=" ENERGY_PLUGIN;
+
+	if (!slurmconf_list_has(type, ENERGY_PLUGIN))
+		check_error(c, "slurm.conf", hint, "%s%s is %s: jobs get no energy from slurm-ceems", at(c, key),
+			    key, set_to(type));
+	else if (strcasecmp(type, ENERGY_PLUGIN))
+		check_error(c, "slurm.conf", hint,
+			    "%s%s is a list (%s): Slurm adds up the readings of all its plugins", at(c, key), key, type);
+	else
+		check_ok(c, "slurm.conf", "%s", hint);
+}
+
+/*
+ * Returns the largest set of our TRES that LISTED has completely; METRIC_SET_N: none. *RET_MISSING is how many of our
+ * TRES LISTED lacks.
+ */
+static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
+{
+	unsigned int missing[METRIC_SET_N] = { 0 };
+	enum metric_set has = METRIC_SET_N;
+	unsigned int m, set;
+
+	*ret_missing = 0;
+	/* TRES without '/' ("energy") are Slurm's own and always exist */
+	metric_foreach(m)
+		if (strchr(metric_table[m].tres, '/') && metric_table[m].side == SIDE_IN &&
+		    !slurmconf_list_has(listed, metric_table[m].tres)) {
+			missing[metric_set_of((enum metric)m)]++;
+			++*ret_missing;
+		}
+	for (set = 0; set < METRIC_SET_N && !missing[set]; set++)
+		has = (enum metric_set)set;
+	return has;
+}
+
+/* Returns true if NAME is a TRES of Slurm by slurm.conf(5), AccountingStorageTRES. */
+static bool is_tres_of_slurm(const char *name)
+{
+	static const char *const whole[] = { "cpu", "mem", "energy", "node", "billing", "vmem", "pages" };
+	static const char *const type[] = { "gres/", "license/", "bb/", "fs/", "ic/" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(whole); i++)
+		if (!strcasecmp(name, whole[i]))
+			return true;
+	for (i = 0; i < ARRAY_SIZE(type); i++)
+		if (!strncasecmp(name, type[i], strlen(type[i])) && name[strlen(type[i])])
+			return true;
+	return false;
+}
+
+/* Adds NAME to the list at the end of BUF. False: there is no room. */
+static bool append_tres(char buf[LINE_MAX], const char *name)
+{
+	size_t used = strlen(buf);
+	int n = snprintf(buf + used, LINE_MAX - used, "%s%s", buf[used - 1] == '=' ? "" : ",", name);
+
+	return n > 0 && (size_t)n < LINE_MAX - used;
+}
+
+/*
+ * Writes a line that sets KEY to the names of LISTED that Slurm knows and to the TRES of the set basic. Returns
+ * another hint if the line is too long.
+ */
+static const char *tres_line(const char *key, const char *listed, char buf[LINE_MAX])
+{
+	const char *rest = listed;
+	bool is_whole = true;
+	char name[256];
+	unsigned int m;
+
+	(void)snprintf(buf, LINE_MAX, "%s=", key);
+	while (rest && settings_next_item(&rest, name, sizeof(name)))
+		if (is_tres_of_slurm(name))
+			is_whole &= append_tres(buf, name);
+	metric_foreach(m)
+		if (strchr(metric_table[m].tres, '/') && metric_table[m].side == SIDE_IN &&
+		    metric_set_of((enum metric)m) == METRIC_SET_BASIC &&
+		    !slurmconf_list_has(listed, metric_table[m].tres))
+			is_whole &= append_tres(buf, metric_table[m].tres);
+	return is_whole ? buf : "add what ceems tres prints to AccountingStorageTRES, and leave what is there";
+}
+
+/* Reports names that Slurm does not know, such as the "..." of an example. slurmctld does not start with one. */
+static void check_tres_names(struct check *c, const char *key, const char *listed, const char *hint)
+{
+	char name[256];
+
+	while (listed && settings_next_item(&listed, name, sizeof(name)))
+		if (!is_tres_of_slurm(name))
+			check_error(c, "slurm.conf", hint, "%s%s has '%s', which Slurm does not know: slurmctld does not start",
+				    at(c, key), key, name);
+}
+
+static void check_tres(struct check *c)
+{
+	const char *key = "AccountingStorageTRES";
+	const char *listed = slurmconf_get(c->slurm, key);
+	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, key, ',');
+	unsigned int missing;
+	enum metric_set set = find_set(listed, &missing);
+	char buf[LINE_MAX];
+	const char *hint = tres_line(key, merged, buf);
+
+	check_tres_names(c, key, listed, hint);
+	if (set == METRIC_SET_ALL)
+		check_ok(c, "slurm.conf", "%s has all TRES of slurm-ceems", key);
+	else if (set < METRIC_SET_N)
+		check_ok(c, "slurm.conf", "%s has the set %s of slurm-ceems; %u other TRES are not kept (see ceems "
+					  "tres)", key,
+			 metric_set_name[set], missing);
+	else
+		check_warn(c, "slurm.conf", hint,
+			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems tres has all)",
+			   at(c, key), missing, key);
+	check_repeats(c, key, ',', hint);
+}
+
+/*
+ * Writes a line that sets KEY, a list, to VALUE with ITEM added, or to VALUE if ITEM is NULL. VALUE may be NULL, an empty
+ * list.
+ */
+static const char *list_with(const char *key, const char *value, const char *item, char buf[LINE_MAX])
+{
+	bool is_empty = !value || !*value || !strcasecmp(value, "none");
+
+	(void)snprintf(buf, LINE_MAX, "%s=%s%s%s", key, is_empty ? "" : value, is_empty || !item ? "" : ",", item ? item : "");
+	return buf;
+}
+
+static void check_accounting(struct check *c)
+{
+	const char *key = "AccountingStorageType";
+	const char *value = slurmconf_get(c->slurm, key);
+	_cleanup_free_ char *merged = NULL;
+	bool needs_script;
+	char hint[LINE_MAX];
+
+	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
+		check_warn(c, "slurm.conf", "AccountingStorageType=accounting_storage/slurmdbd",
+			   "%s%s is %s: energy only, and not in sacct", at(c, key), key,
+			   set_to(value));
+	else
+		check_tres(c);
+	key = "AccountingStoreFlags";
+	value = slurmconf_get(c->slurm, key);
+	merged = slurmconf_merge(c->slurm, key, ',');
+	needs_script = c->settings.record_script && !slurmconf_list_has(merged, "job_script");
+	(void)list_with(key, merged, needs_script ? "job_script" : NULL, hint);
+	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
+		check_error(c, "slurm.conf", hint, "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", at(c, key), key,
+			    set_to(value));
+	check_repeats(c, key, ',', hint);
+}
+
+static bool has_partition(const struct slurmconf *sc, const char *name)
+{
+	const char *names;
+	unsigned int n;
+
+	for (n = 0; (names = slurmconf_get_nth(sc, "PartitionName", n)); n++)
+		if (slurmconf_list_has(names, name))
+			return true;
+	return false;
+}
+
+/* A misspelt partition would let its jobs do what should be forbidden. Accounts are only in slurmdbd. */
+static void check_forbidden(struct check *c)
+{
+	const char *rules = c->settings.forbid_options;
+	char name[LINE_MAX];
+
+	while (forbid_next_partition(&rules, name, sizeof(name)))
+		if (!has_partition(c->slurm, name))
+			check_warn(c, "ceems.conf", "ForbidOptions=partition:NAME:OPTIONS  # NAME as in slurm.conf",
+				   "ForbidOptions names the partition %s, which slurm.conf does not have", name);
+}
+
+/* By slurm.conf(5), X11 and RunInJob (24.05) imply Contain. */
+static bool has_contain(const char *flags)
+{
+	return slurmconf_list_has(flags, "Contain") || slurmconf_list_has(flags, "X11") ||
+	       slurmconf_list_has(flags, "RunInJob");
+}
+
+static void check_settings(struct check *c)
+{
+	const char *key = "PrologFlags";
+	const char *value = slurmconf_get(c->slurm, key);
+	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, key, ',');
+	char hint[LINE_MAX];
+
+	check_energy_type(c);
+	(void)list_with(key, merged, has_contain(merged) ? NULL : "Contain", hint);
+	if (has_contain(value))
+		check_ok(c, "slurm.conf", "PrologFlags has Contain");
+	else
+		check_error(c, "slurm.conf", hint, "%s%s is %s: a job's energy would miss its batch script", at(c, key), key,
+			    set_to(value));
+	check_repeats(c, key, ',', hint);
+	key = "JobAcctGatherType";
+	value = slurmconf_get(c->slurm, key);
+	if (!value || !strcasecmp(value, "jobacct_gather/none"))
+		check_error(c, "slurm.conf", "JobAcctGatherType=jobacct_gather/cgroup  # while no job step runs",
+			    "%s%s is %s: Slurm sends no usage of steps", at(c, key), key,
+			    set_to(value));
+	else
+		check_ok(c, "slurm.conf", "%s=%s", key, value);
+	check_accounting(c);
+	key = "JobCompType";
+	value = slurmconf_get(c->slurm, key);
+	(void)snprintf(hint, sizeof(hint), "JobCompType=jobcomp/ceems");
+	if (value && strcasecmp(value, "jobcomp/none"))
+		(void)snprintf(hint, sizeof(hint), "JobCompType=jobcomp/ceems  # if nobody needs %s", value);
+	if (!value || strcasecmp(value, "jobcomp/ceems"))
+		check_warn(c, "slurm.conf", hint,
+			   "%s%s is %s: no job records for Kafka, MariaDB or a file", at(c, key), key,
+			   set_to(value));
+	else
+		check_ok(c, "slurm.conf", "%s=%s", key, value);
+	check_forbidden(c);
+	check_repeated_values(c);
+}
+
+/*
+ * Reports keys of other energy plugins in acct_gather.conf. Slurm's daemons do not start if no loaded plugin knows a
+ * key there.
+ */
+static void check_other_plugins(struct check *c, const struct slurmconf *sc, const char *path)
+{
+	const char *key = slurmconf_key_like(sc, "Energy");
+	char hint[PATH_MAX + 128];
+	unsigned int line;
+
+	if (!key)
+		return;
+	(void)slurmconf_where(sc, key, &line);
+	(void)snprintf(hint, sizeof(hint), "take %s and its like out of %s", key, path);
+	check_error(c, "slurm.conf", hint, "%s:%u: %s is another energy plugin's: slurmctld and slurmd do not start with it",
+		    path, line, key);
+}
+
+/* Checks acct_gather.conf for keys that keep Slurm from working. Our own plugin has no keys there. */
+static void check_acct_gather_conf(struct check *c)
+{
+	struct slurmconf *sc = NULL;
+	char path[PATH_MAX];
+
+	(void)cmd_conf_beside(c->slurm_conf, "acct_gather.conf", path);
+	if (slurmconf_read(path, &sc, NULL) == 0)
+		check_other_plugins(c, sc, path);
+	check_profile(c, sc, path);
+	slurmconf_destroy(sc);
+}
+
+#define TELLS_STARTS UINT32_C(0x190500) /* from 25.05 on, slurmctld reports job starts to plugins */
+
+static void check_starts(struct check *c, uint32_t version)
+{
+	if (*c->settings.kafka_start_topic && version && version < TELLS_STARTS)
+		check_warn(c, "kafka", "install Slurm 25.05 or later, or remove KafkaStartTopic",
+			   "KafkaStartTopic has no effect: this Slurm does not report job starts to plugins");
+}
+
+/* On a configless node, slurmd stores the slurm.conf of slurmctld here, and Slurm's commands read it. */
+#define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
+
+void check_find_slurm_conf(struct check *c)
+{
+	const char *path = getenv("SLURM_CONF");
+	char beside[PATH_MAX];
+
+	if (!path)
+		path = cmd_conf_beside(c->conf_path, "slurm.conf", beside);
+	if (!check_answers(c, "slurm.conf", path))
+		return;
+	if (path == beside && access(path, F_OK) < 0 && access(CONFIGLESS_SLURM_CONF, F_OK) == 0)
+		path = CONFIGLESS_SLURM_CONF;
+	(void)snprintf(c->slurm_conf, sizeof(c->slurm_conf), "%s", path);
+}
+
+/* Returns true if HOST of slurm.conf, such as "ctl1(10.0.0.1)" or "ctl1.example.org", is this machine. */
+static bool is_this_host(const char *host)
+{
+	char name[256];
+	size_t len;
+
+	if (gethostname(name, sizeof(name)) < 0)
+		return false;
+	name[sizeof(name) - 1] = '\0';
+	name[strcspn(name, ".")] = '\0';
+	len = strcspn(host, ".(");
+	return len == strlen(name) && !strncasecmp(host, name, len);
+}
+
+bool check_is_controller(const struct check *c)
+{
+	static const char *const keys[] = { "SlurmctldHost", "ControlMachine", "BackupController" };
+	const char *host;
+	bool is_said = false;
+	unsigned int n;
+	size_t i;
+
+	for (i = 0; c->slurm && i < ARRAY_SIZE(keys); i++)
+		for (n = 0; (host = slurmconf_get_nth(c->slurm, keys[i], n)); n++) {
+			is_said = true;
+			if (is_this_host(host))
+				return true;
+		}
+	return !is_said;
+}
+
+/* Checks that slurmd takes ceems.conf. Reading the file has tried that for the user who runs the check only. */
+static void check_slurmd_trusts(struct check *c)
+{
+	const char *user = check_slurmd_user(c);
+	const struct passwd *pw = getpwnam(user);
+	char hint[PATH_MAX + 16];
+	struct errmsg err = { 0 };
+	struct stat st;
+
+	(void)snprintf(hint, sizeof(hint), "chown root %s", c->conf_path);
+	if (pw && stat(c->conf_path, &st) == 0 && trust_is_ours_for(pw->pw_uid, c->conf_path, &st, &err) < 0)
+		check_error(c, "ceems.conf", hint, "%s; slurmd, which runs as %s, refuses it", err.text, user);
+}
+
+/* Looks into PluginDir, and runs commands of Slurm, which load plugins from it. */
+static void check_plugins(struct check *c)
+{
+	uint32_t version = installed_slurm_version();
+
+	check_acct_gather_conf(c);
+	check_plugin_dir(c);
+	check_plugin(c, "acct_gather", "acct_gather_energy_ceems.so", version);
+	check_plugstack(c, version);
+	if (slurmconf_list_has(slurmconf_get(c->slurm, "JobCompType"), "jobcomp/ceems"))
+		check_plugin(c, "jobcomp", "jobcomp_ceems.so", version);
+	check_starts(c, version);
+}
+
+void check_slurm(struct check *c)
+{
+	struct errmsg err = { 0 };
+
+	if (!*c->slurm_conf)
+		return;
+	if (slurmconf_read(c->slurm_conf, &c->slurm, &err) < 0) {
+		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
+		return;
+	}
+	(void)setenv("SLURM_CONF", c->slurm_conf, 1); /* for Slurm's commands, which are run below */
+	check_settings(c);
+	if (plugin_dir_answers(c))
+		check_plugins(c);
+	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path, /* is_secret= */ false);
+	check_slurmd_trusts(c);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/check/check_store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "src/cmd/store/store_cmd.h"
+
+#define LAG_SECONDS 86400
+#define SINK_LAG_SECONDS 300
+#define TAKEN_SECONDS 60 /* an entry that waits longer is reported; the recorder takes it within seconds */
+
+/*
+ * Checks that PATH, DIR or a file in it, belongs to SlurmUser. access() would not do: root, who runs `ceems check`, may do
+ * everything. False: it was reported.
+ */
+static bool store_check_owner(struct check *c, const char *key, const char *dir, const char *path, const struct stat *st)
+{
+	const char *user = check_slurm_user(c);
+	const struct passwd *pw;
+	char hint[PATH_MAX + 64];
+
+	if (!c->slurm)
+		return true;
+	pw = getpwnam(user);
+	if (!pw || pw->pw_uid == st->st_uid || !pw->pw_uid)
+		return true;
+	(void)snprintf(hint, sizeof(hint), "chown -R %s %s", user, dir);
+	check_error(c, key, hint, "%s does not belong to SlurmUser (%s)", path, user);
+	return false;
+}
+
+/* Checks that the files of the store belong to SlurmUser. Those of root keep the recorder from starting. */
+static void store_check_files(struct check *c, const char *dir)
+{
+	static const char *const files[] = { "lock", "store.db" };
+	char path[PATH_MAX];
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, files[i]) < sizeof(path) && stat(path, &st) == 0 &&
+		    !store_check_owner(c, "StoreDir", dir, path, &st))
+			return;
+}
+
+/* Checks that other users cannot write to DIR, since the recorder trusts the files in it. */
+static void store_check_mode(struct check *c, const char *key, const char *dir, const struct stat *st)
+{
+	char hint[PATH_MAX + 16];
+
+	if (!(st->st_mode & 022))
+		return;
+	(void)snprintf(hint, sizeof(hint), "chmod 0700 %s", dir);
+	check_error(c, key, hint, "other users can write to %s, and so forge and delete records", dir);
+}
+
+/* Checks DIR, the folder that KEY names. False: it does not exist, perhaps because it is made later. */
+static bool store_check_folder(struct check *c, const char *key, const char *dir)
+{
+	struct errmsg err = { 0 };
+	struct stat st;
+
+	if (check_localfs(c, dir, key, &err) == -EREMOTE) {
+		check_error(c, key, "name a folder on a local disk", "%s", err.text);
+		return false;
+	}
+	if (check_is_hung(c, dir))
+		return false;
+	if (!check_slurm_user_writes(c, key, dir, /* makes= */ true) && access(dir, F_OK) < 0)
+		return false;
+	check_folder(c, key, dir, /* may_come= */ true);
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	(void)store_check_owner(c, key, dir, dir, &st);
+	store_check_mode(c, key, dir, &st);
+	return true;
+}
+
+static void store_check_room(struct check *c, uint64_t used)
+{
+	const char *dir = c->settings.store_dir;
+	uint64_t max = c->settings.store_max_bytes;
+	char have[METRIC_TEXT_MAX];
+	char want[METRIC_TEXT_MAX];
+	struct statvfs vfs;
+	uint64_t room;
+
+	if (statvfs(dir, &vfs) < 0) {
+		check_warn(c, "StoreDir", NULL, "%s: %s", dir, strerror(errno));
+		return;
+	}
+	room = (uint64_t)vfs.f_bavail * vfs.f_frsize + used;
+	if (!max)
+		check_ok(c, "StoreDir", "%s has room for %s, %s are used", dir, store_bytes(room - used, have),
+			 store_bytes(used, want));
+	else if (room < max)
+		check_warn(c, "StoreDir", "free some, or StoreMaxSize=<less>",
+			   "%s has room for %s, StoreMaxSize is %s", dir, store_bytes(room, have),
+			   store_bytes(max, want));
+	else
+		check_ok(c, "StoreDir", "%s has room for StoreMaxSize (%s), %s are used", dir,
+			 store_bytes(max, want), store_bytes(used, have));
+	if (max && used > max / 4 * 3)
+		check_error(c, "StoreDir", "ceems store status shows which sink takes no records",
+			    "the store is full: job ends wait in %s", c->settings.inbox_dir);
+}
+
+static void store_check_inbox(struct check *c, struct store_view *v, bool has_writer)
+{
+	struct inbox_status inbox;
+	struct errmsg err = { 0 };
+	char have[METRIC_TEXT_MAX];
+	char age[METRIC_TEXT_MAX];
+	int rc = store_inbox_status(&c->settings, v, &inbox, &err);
+
+	if (rc == -ENOENT)
+		return; /* slurmctld makes InboxDir when it starts */
+	if (rc < 0)
+		check_warn(c, "InboxDir", "run ceems check as SlurmUser or root", "%s", err.text);
+	else if (inbox.unread && (uint64_t)time(NULL) > inbox.oldest + TAKEN_SECONDS)
+		check_error(c, "InboxDir",
+			    has_writer ? "ceems-recorder's log says why" : "systemctl start ceems-recorder",
+			    "ceems-recorder does not read it: %s wait since %s",
+			    store_bytes(inbox.unread, have), store_age(inbox.oldest, age));
+	else
+		check_ok(c, "InboxDir", "ceems-recorder has read all that slurmctld wrote");
+}
+
+static void store_check_sink(struct check *c, struct store_view *v, const char *name)
+{
+	struct store_sink_status k;
+	struct errmsg err = { 0 };
+	char have[METRIC_TEXT_MAX];
+	char age[METRIC_TEXT_MAX];
+	char hint[2 * STORE_SINK_NAME_MAX + 80];
+	bool is_large;
+	bool is_old;
+
+	if (store_view_sink(v, name, store_sink_kinds(name), &k, &err) < 0) {
+		check_warn(c, name, NULL, "%s", err.text);
+		return;
+	}
+	is_old = k.oldest && (uint64_t)time(NULL) > k.oldest + SINK_LAG_SECONDS;
+	is_large = c->settings.store_max_bytes && k.waiting_bytes > c->settings.store_max_bytes / 2;
+	if (k.waiting && (is_old || is_large))
+		check_warn(c, name, "ceems-recorder's log says why",
+			   "%" PRIu64 " records (%s) wait in the store, the oldest since %s", k.waiting,
+			   store_bytes(k.waiting_bytes, have), store_age(k.oldest, age));
+	if (!k.refused)
+		return;
+	(void)snprintf(hint, sizeof(hint), "ceems store ls --refused %s; ceems store replay %s --refused", name,
+		       name);
+	check_warn(c, name, hint, "has refused %" PRIu64 " records", k.refused);
+}
+
+static void store_check_content(struct check *c, struct store_view *v, bool has_writer)
+{
+	const char *list = c->settings.sinks;
+	struct store_status status;
+	struct errmsg err = { 0 };
+	char name[STORE_SINK_NAME_MAX];
+	char age[METRIC_TEXT_MAX];
+
+	if (store_view_status(v, (uint64_t)time(NULL), &status, &err) < 0) {
+		check_warn(c, "StoreDir", NULL, "%s", err.text);
+		return;
+	}
+	store_check_room(c, status.used_bytes);
+	if (has_writer && status.overdue && (uint64_t)time(NULL) > status.oldest_due + LAG_SECONDS)
+		check_warn(c, "recorder", "ceems-recorder's log says why",
+			   "%" PRIu64 " jobs without a record are overdue since %s: slurmdbd lacks their data",
+			   status.overdue, store_age(status.oldest_due, age));
+	while (settings_next_item(&list, name, sizeof(name)))
+		store_check_sink(c, v, name);
+}
+
+void check_store(struct check *c)
+{
+	const char *dir = c->settings.store_dir;
+	bool has_inbox = store_check_folder(c, "InboxDir", c->settings.inbox_dir);
+	bool has_store = store_check_folder(c, "StoreDir", dir);
+	struct store_view *v = NULL;
+	struct errmsg err = { 0 };
+	int rc = has_store ? store_view_open(dir, /* writable= */ false, &v, &err) : -ENOENT;
+	int writer = has_store ? store_view_has_writer(dir, NULL) : 0;
+
+	if (has_store)
+		store_check_files(c, dir);
+	if (writer == -ENOENT) /* no recorder has ever run */
+		writer = 0;
+	if (rc < 0 && rc != -ENOENT)
+		check_warn(c, "StoreDir", "run ceems check as SlurmUser or root", "%s", err.text);
+	if (has_inbox && rc != -EACCES)
+		store_check_inbox(c, v, writer > 0);
+	if (has_inbox && writer == 0)
+		check_error(c, "recorder", "systemctl enable --now ceems-recorder",
+			    "ceems-recorder does not run: no job gets a record");
+	else if (writer > 0 && check_daemons_is_old("ceems-recorder"))
+		check_warn(c, "recorder", "systemctl restart ceems-recorder",
+			   "runs an older file of ceems-recorder than is installed");
+	else if (writer > 0)
+		check_ok(c, "recorder", "ceems-recorder runs");
+	if (rc == 0)
+		store_check_content(c, v, writer > 0);
+	store_view_close(v);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/cmd/job/job_step.h"
+
+#include <stdio.h>
+
+#include "src/librecord/record_emissions.h"
+
+struct record_step *job_step_find(const struct record *r, uint32_t step_id)
+{
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++)
+		if (r->steps[i].step_id == step_id)
+			return &r->steps[i];
+	return NULL;
+}
+
+void job_step_record(const struct record *r, struct record_step *s, struct record *ret)
+{
+	const struct values *f = &s->values;
+
+	*ret = (struct record){
+		.cluster = r->cluster,
+		.job_id = r->job_id,
+		.job_name = s->name,
+		.user_name = r->user_name,
+		.account = r->account,
+		.partition = r->partition,
+		.state = s->state,
+		.nodes = s->nodes,
+		.start = s->start,
+		.end = s->end,
+		.exit_code = s->exit_code,
+		.exit_signal = s->exit_signal,
+		.total_nodes = s->nnodes,
+		.total_cpus = s->ncpus,
+		.energy = { .final = s->end != 0 },
+		.values = s->values,
+		.steps = s,
+		.nsteps = 1,
+		.steps_known = true,
+	};
+	record_emissions_of_step(r, s, &ret->emissions);
+	if (s->nnodes && values_has(f, METRIC_ENERGY_NODES) && f->value[METRIC_ENERGY_NODES] < s->nnodes)
+		(void)snprintf(ret->energy.quality, sizeof(ret->energy.quality), "lower-bound");
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobs_group.h - sums over jobs for `ceems jobs` and `ceems report`: over all jobs, or by user, account, partition, name,
+ * day or month.
+ */
+#ifndef CEEMS_CMD_JOBS_GROUP_H
+#define CEEMS_CMD_JOBS_GROUP_H
+
+#include "src/cmd/cells.h"
+#include "src/cmd/jobs/jobs_field.h"
+
+/* How far the energy of a job can be trusted; record.energy.quality and record.origin. */
+enum jobs_quality {
+	QUALITY_MEASURED,
+	QUALITY_PARTLY_ESTIMATE,
+	QUALITY_ESTIMATE,
+	QUALITY_LOWER_BOUND,
+	QUALITY_HISTORY, /* Slurm's own energy, of a record of ceems export; on a shared node it may be too high */
+	QUALITY_UNTOLD,	 /* the energy is known, but not how it was measured */
+	QUALITY_UNKNOWN, /* the energy is not known */
+	QUALITY_N
+};
+
+struct jobs_quality_info {
+	const char *name;  /* for programs */
+	const char *title; /* for people */
+};
+extern const struct jobs_quality_info jobs_quality_table[QUALITY_N];
+
+/* Sums over the N jobs whose waste is known. */
+struct jobs_waste_sum {
+	double uj, ng;
+	size_t n;    /* jobs whose waste is known */
+	size_t jobs; /* how many of these wasted something */
+};
+
+struct jobs_sum {
+	uint64_t jobs, failed;
+	uint64_t elapsed_s;
+	double cpu_ns, cpu_held_ns;  /* CPU time used and allocated, of the jobs for which both are known */
+	uint64_t energy_uj, co2e_ng;
+	size_t running;		     /* jobs without a known energy that still run */
+	size_t energy_n, co2e_n;     /* how many jobs have a known energy, known emissions */
+	double idle_uj, idle_of_uj;  /* idle energy, and the energy of the jobs for which it is known */
+	size_t idle_n;		     /* how many jobs have a known idle energy */
+	uint64_t failed_uj;
+	size_t failed_n;
+	struct {
+		uint64_t jobs, uj;
+	} quality[QUALITY_N];
+	struct jobs_waste_sum waste[WASTE_N];
+};
+
+void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j);
+
+/* Sums the known causes of waste, which is a lower bound. False: the waste of no job is known. */
+bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng);
+
+/*
+ * Returns a line such as "12 jobs, 3h04m12s, CPU 45 %, 1.92 Wh, ...", which the caller frees. NULL:
+ * out of memory.
+ */
+char *jobs_sum_text(const struct jobs_sum *sum);
+
+enum jobs_group_by {
+	JOBS_BY_NONE,
+	JOBS_BY_USER,
+	JOBS_BY_ACCOUNT,
+	JOBS_BY_PARTITION,
+	JOBS_BY_NAME,
+	JOBS_BY_DAY, /* day of the job's end in local time; today for running jobs */
+	JOBS_BY_MONTH,
+};
+
+/* Finds a group by its name, such as "user". False: there is none. */
+bool jobs_group_find(const char *name, enum jobs_group_by *ret);
+
+struct jobs_group {
+	char *key; /* owned */
+	struct jobs_sum sum;
+};
+
+struct jobs_groups {
+	enum jobs_group_by by;
+	struct jobs_group *group; /* owned, sorted by name */
+	size_t n, room;
+};
+void jobs_groups_free(struct jobs_groups *g);
+
+/* Adds job J to its group, a new one if necessary. -ENOMEM. */
+int jobs_groups_add(struct jobs_groups *g, const struct jobs_job *j);
+
+/* Returns the group KEY, borrowed. NULL: there is no such group. */
+const struct jobs_group *jobs_groups_find(const struct jobs_groups *g, const char *key);
+
+/* Returns the name for jobs_group_find(), such as "user". */
+const char *jobs_group_name(enum jobs_group_by by);
+
+/* What groups are sorted by. GROUP_BY_KEY: by their names. */
+enum jobs_group_sort {
+	GROUP_BY_KEY,
+	GROUP_BY_JOBS,
+	GROUP_BY_FAILED,
+	GROUP_BY_ELAPSED,
+	GROUP_BY_CPU,
+	GROUP_BY_ENERGY,
+	GROUP_BY_CO2E,
+	GROUP_BY_IDLE,
+	GROUP_BY_WASTED,
+	GROUP_BY_FAILED_ENERGY,
+};
+/* Finds a sort order by its name, such as "energy". False: there is none. */
+bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret);
+
+/* The columns of a table of sums, and their cells. The first cell is KEY, which may be empty. */
+#define JOBS_SUM_CELLS 10
+void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS]);
+void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS]);
+
+/* Prints a line per group, at most TOP lines (0: all). -ENOMEM. */
+int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,
+		      bool header, FILE *out);
+
+#endif

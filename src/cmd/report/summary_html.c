@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * summary_html.c - writes a summary as an HTML page of one file.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "ceems_config.h"
+#include "src/cmd/html.h"
+#include "src/cmd/report/summary.h"
+#include "src/cmd/report/summary_words.h"
+#include "src/librecord/screen_text.h"
+
+/* The most rows of a table in the page; the CSV has all of them. */
+#define GROUPS_SHOWN 100
+
+#define UJ_PER_WH 3.6e9
+#define NG_PER_G 1e9
+
+/* Writes the label of a mark of the axis for energy; marks are at round numbers. Returns BUF. */
+static const char *energy_mark(double wh, char *buf)
+{
+	if (wh >= 1e6)
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g MWh", wh / 1e6);
+	else if (wh >= 1e3)
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g kWh", wh / 1e3);
+	else if (wh >= 1 || wh <= 0)
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g%s", wh, wh > 0 ? " Wh" : "");
+	else
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g mWh", wh * 1e3);
+	return buf;
+}
+
+static const char *mass_mark(double g, char *buf)
+{
+	if (g >= 1e6)
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g t", g / 1e6);
+	else if (g >= 1e3)
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g kg", g / 1e3);
+	else if (g >= 1 || g <= 0)
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g%s", g, g > 0 ? " g" : "");
+	else
+		(void)snprintf(buf, SCREEN_TEXT_MAX, "%g mg", g * 1e3);
+	return buf;
+}
+
+/* --- head -------------------------------------------------------------------------------------- */
+
+static void put_head(const struct summary *s, const struct summary_links *links, FILE *out)
+{
+	char title[SUMMARY_WORDS_MAX], head[SUMMARY_WORDS_MAX + 512];
+	char from[SCREEN_TEXT_MAX], to[SCREEN_TEXT_MAX], made[SCREEN_TEXT_MAX];
+	time_t first = (time_t)s->period.from;
+	time_t last = (time_t)(s->period.to - 1);
+	time_t now = (time_t)s->now;
+	struct tm tm = { 0 };
+
+	(void)summary_title(s, title);
+	(void)snprintf(head, sizeof(head), "Energy and emissions, %s%s%s", title, s->whose ? ": " : "",
+		       s->whose ? s->whose : "");
+	html_begin(out, head, "");
+	if (links && links->up) {
+		fputs("<nav><a href=\"", out);
+		html_text(out, links->up);
+		fputs("\">", out);
+		html_text(out, links->up_title);
+		fputs("</a></nav>\n", out);
+	}
+	html_element(out, "h1", NULL, "Energy and emissions: %s", title);
+	if (!localtime_r(&first, &tm) || !strftime(from, sizeof(from), "%e %b", &tm))
+		from[0] = '\0';
+	if (!localtime_r(&last, &tm) || !strftime(to, sizeof(to), "%e %b %Y", &tm))
+		to[0] = '\0';
+	if (!localtime_r(&now, &tm) || !strftime(made, sizeof(made), "%e %b %Y, %H:%M", &tm))
+		made[0] = '\0';
+	html_element(out, "p", "about", "%s%s%s%s%s to %s. Made %s.", s->whose ? s->whose : "",
+		     s->cluster ? ", cluster " : "", s->cluster ? s->cluster : "", s->whose || s->cluster ? ", " : "",
+		     from + strspn(from, " "), to + strspn(to, " "), made + strspn(made, " "));
+	html_main(out);
+}
+
+static void put_tiles(const struct summary *s, FILE *out)
+{
+	const struct jobs_sum *sum = &s->sum;
+	char value[SCREEN_TEXT_MAX], note[PERIOD_TEXT_MAX + SCREEN_TEXT_MAX + 32], title[PERIOD_TEXT_MAX];
+	char text[SCREEN_TEXT_MAX];
+	double uj = 0;
+	double ng = 0;
+	bool known = jobs_sum_wasted(sum, &uj, &ng);
+
+	fputs("<dl class=\"tiles\">\n", out);
+	(void)summary_change(s, sum, &s->sum_before, text);
+	note[0] = '\0';
+	if (strcmp(text, "n/a") != 0)
+		(void)snprintf(note, sizeof(note), "%s against %s", text, period_title(&s->before, title));
+	else if (s->sum_before.energy_n)
+		(void)snprintf(note, sizeof(note), "%s: %s", period_title(&s->before, title),
+			       summary_energy(true, (double)s->sum_before.energy_uj, text));
+	html_tile(out, "Energy", summary_energy(sum->energy_n, (double)sum->energy_uj, value), note);
+	note[0] = '\0';
+	if (sum->co2e_n && sum->energy_uj)
+		(void)snprintf(note, sizeof(note), "%.0f g for each kWh",
+			       (double)sum->co2e_ng / NG_PER_G / ((double)sum->energy_uj / UJ_PER_WH / 1e3));
+	html_tile(out, "Emissions (CO2e)", summary_co2e(sum->co2e_n, (double)sum->co2e_ng, value),
+		  sum->co2e_n == sum->energy_n ? note : "");
+	(void)snprintf(note, sizeof(note), "%s of the energy",
+		       summary_part(known ? uj : NAN, (double)sum->energy_uj, text));
+	html_tile(out, "Wasted", summary_energy(known, uj, value), known && sum->energy_uj ? note : "");
+	(void)snprintf(note, sizeof(note), "%s of them failed",
+		       sum->failed ? summary_count(sum->failed, text) : "none");
+	html_tile(out, "Jobs", summary_count(sum->jobs, value), sum->jobs ? note : "");
+	html_tile(out, "CPUs busy", summary_part(sum->cpu_held_ns > 0 ? sum->cpu_ns : NAN, sum->cpu_held_ns, value),
+		  sum->cpu_held_ns > 0 ? "of the time that jobs held them" : "");
+	fputs("</dl>\n", out);
+}
+
+/* --- days -------------------------------------------------------------------------------------- */
+
+struct day {
+	struct html_column energy, co2e;
+	char date[SCREEN_TEXT_MAX], jobs[SCREEN_TEXT_MAX], wh[SCREEN_TEXT_MAX], mass[SCREEN_TEXT_MAX];
+	char lost[SCREEN_TEXT_MAX];
+	bool is_future;
+};
+
+static void fill_day(const struct summary *s, unsigned int i, struct day *d)
+{
+	const struct jobs_sum *sum = &s->day[i];
+	time_t when = (time_t)period_day(&s->period, i);
+	bool has_jobs = sum->jobs != 0;
+	struct tm tm = { 0 };
+	double uj = 0;
+	double ng = 0;
+	bool known = jobs_sum_wasted(sum, &uj, &ng);
+
+	*d = (struct day){ .is_future = (uint64_t)when >= s->now };
+	if (!localtime_r(&when, &tm) || !strftime(d->date, sizeof(d->date), "%a %d %b", &tm))
+		return;
+	(void)snprintf(d->energy.label, sizeof(d->energy.label), "%.*s%d", s->period.kind == PERIOD_WEEK ? 4 : 0, d->date,
+		       tm.tm_mday);
+	memcpy(d->co2e.label, d->energy.label, sizeof(d->co2e.label));
+	if (d->is_future)
+		return;
+	/* the energy of a day without jobs is 0, not unknown */
+	d->energy.whole = sum->energy_n || !has_jobs ? (double)sum->energy_uj / UJ_PER_WH : -1;
+	d->energy.part = uj / UJ_PER_WH;
+	d->co2e.whole = sum->co2e_n || !has_jobs ? (double)sum->co2e_ng / NG_PER_G : -1;
+	d->co2e.part = ng / NG_PER_G;
+	(void)summary_count(sum->jobs, d->jobs);
+	(void)summary_energy(sum->energy_n || !has_jobs, (double)sum->energy_uj, d->wh);
+	(void)summary_co2e(sum->co2e_n || !has_jobs, (double)sum->co2e_ng, d->mass);
+	(void)summary_energy(known || !has_jobs, uj, d->lost);
+	(void)snprintf(d->energy.title, sizeof(d->energy.title), "%.20s: %.20s, of it wasted %.20s", d->date, d->wh, d->lost);
+	(void)snprintf(d->co2e.title, sizeof(d->co2e.title), "%.20s: %.20s", d->date, d->mass);
+}
+
+static void put_day_rows(const struct day *day, unsigned int n, FILE *out)
+{
+	unsigned int i;
+
+	fputs("<details>\n<summary>The same in numbers</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	      "aria-label=\"Days in numbers\">\n<table>\n<thead><tr><th scope=\"col\">Day</th><th scope=\"col\" "
+	      "class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy</th><th scope=\"col\" class=\"number\">"
+	      "Wasted</th><th scope=\"col\" class=\"number\">CO2e</th></tr></thead>\n<tbody>\n",
+	      out);
+	for (i = 0; i < n && !day[i].is_future; i++)
+		(void)fprintf(out,
+			      "<tr><th scope=\"row\">%s</th><td class=\"number\">%s</td><td class=\"number\">%s</td><td "
+			      "class=\"number\">%s</td><td class=\"number\">%s</td></tr>\n",
+			      day[i].date, day[i].jobs, day[i].wh[0] == '<' ? "&lt;1 J" : day[i].wh,
+			      day[i].lost[0] == '<' ? "&lt;1 J" : day[i].lost, day[i].mass);
+	fputs("</tbody>\n</table>\n</div>\n</details>\n", out);
+}
+
+static void put_key(const char *class, const char *name, FILE *out)
+{
+	(void)fprintf(out,
+		      "<li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"%s\" width=\"1\" height=\"1\"/></svg>%s"
+		      "</li>",
+		      class, name);
+}
+
+static void put_days(const struct summary *s, FILE *out)
+{
+	struct html_column energy[PERIOD_DAYS_MAX], co2e[PERIOD_DAYS_MAX];
+	struct day day[PERIOD_DAYS_MAX];
+	unsigned int n = period_days(&s->period);
+	bool any_unknown = false;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		fill_day(s, i, &day[i]);
+		any_unknown |= day[i].energy.whole < 0 || day[i].co2e.whole < 0;
+		energy[i] = day[i].energy;
+		co2e[i] = day[i].co2e;
+	}
+	fputs("<section>\n<h2>Day by day</h2>\n<ul class=\"legend\">", out);
+	put_key("used", "used", out);
+	put_key("lost", "wasted", out);
+	if (any_unknown)
+		put_key("unknown", "not known", out);
+	fputs("</ul>\n<div class=\"pair\">\n<div><p class=\"note\">Energy of the jobs that ended on that day</p>\n", out);
+	html_chart(out, "Energy of each day, and the part of it that was wasted", energy, n, energy_mark);
+	fputs("</div>\n<div><p class=\"note\">Their emissions (CO2e)</p>\n", out);
+	html_chart(out, "Emissions of each day, and the part of them that was wasted", co2e, n, mass_mark);
+	fputs("</div>\n</div>\n", out);
+	put_day_rows(day, n, out);
+	fputs("</section>\n", out);
+}
+
+/* --- waste ------------------------------------------------------------------------------------- */
+
+static void put_cell(FILE *out, const char *text)
+{
+	html_element(out, "td", "number", "%s", text);
+}
+
+static void put_cause(const struct summary *s, unsigned int w, double most, FILE *out)
+{
+	const struct jobs_waste_sum *waste = &s->sum.waste[w];
+	char text[SCREEN_TEXT_MAX];
+
+	fputs("<tr>", out);
+	fputs("<th scope=\"row\">", out);
+	html_text(out, jobs_waste_table[w].title);
+	fputs("</th>", out);
+	put_cell(out, summary_count(waste->jobs, text));
+	put_cell(out, summary_energy(waste->n, waste->uj, text));
+	fputs("<td class=\"bar\">", out);
+	html_share(out, most > 0 ? waste->uj / most : 0, "lost");
+	fputs("</td>", out);
+	put_cell(out, summary_part(waste->n ? waste->uj : NAN, (double)s->sum.energy_uj, text));
+	put_cell(out, summary_co2e(waste->n && s->sum.co2e_n, waste->ng, text));
+	html_element(out, "td", "help", "%s", jobs_waste_table[w].help);
+	fputs("</tr>\n", out);
+}
+
+static void put_waste(const struct summary *s, FILE *out)
+{
+	char words[SUMMARY_WORDS_MAX], text[SCREEN_TEXT_MAX];
+	double uj = 0;
+	double ng = 0;
+	double most = 0;
+	bool known = jobs_sum_wasted(&s->sum, &uj, &ng);
+	unsigned int w;
+
+	for (w = 0; w < WASTE_N; w++)
+		most = s->sum.waste[w].uj > most ? s->sum.waste[w].uj : most;
+	fputs("<section>\n<h2>What was wasted, and why</h2>\n", out);
+	if (*summary_waste_lead(s, words))
+		html_element(out, "p", NULL, "%s", words);
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was wasted\">\n<table>\n<thead><tr>"
+	      "<th scope=\"col\">Cause</th><th scope=\"col\" class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy"
+	      "</th><td></td><th scope=\"col\" class=\"number\">Of all</th><th scope=\"col\" class=\"number\">CO2e</th>"
+	      "<th scope=\"col\">What helps</th></tr></thead>\n<tbody>\n",
+	      out);
+	for (w = 0; w < WASTE_N; w++)
+		put_cause(s, w, most, out);
+	fputs("</tbody>\n<tfoot><tr><th scope=\"row\">Together</th><td></td>", out);
+	put_cell(out, summary_energy(known, uj, text));
+	fputs("<td class=\"gap\"></td>", out);
+	put_cell(out, summary_part(known ? uj : NAN, (double)s->sum.energy_uj, text));
+	put_cell(out, summary_co2e(known && s->sum.co2e_n, ng, text));
+	fputs("<td></td></tr></tfoot>\n</table>\n</div>\n", out);
+	if (s->sum.idle_n)
+		html_element(out, "p", "note",
+			     "%s of the energy is idle power: what the hardware that jobs held draws even when it does nothing.",
+			     summary_part(s->sum.idle_uj, s->sum.idle_of_uj, text));
+	fputs("</section>\n", out);
+}
+
+/* --- groups ------------------------------------------------------------------------------------ */
+
+static void put_rank(const struct summary *s, const struct jobs_group *g, size_t place, FILE *out)
+{
+	size_t was = summary_rank(&s->groups_before, jobs_groups_find(&s->groups_before, g->key));
+
+	if (!g->sum.energy_n)
+		put_cell(out, "");
+	else if (was && was != place)
+		html_element(out, "td", "number", "%zu (was %zu)", place, was);
+	else
+		html_element(out, "td", "number", "%zu", place);
+}
+
+static void put_group(const struct summary *s, const struct summary_links *links, const struct jobs_group *g,
+		      size_t place, double most, FILE *out)
+{
+	const struct jobs_group *before = jobs_groups_find(&s->groups_before, g->key);
+	const struct jobs_sum *sum = &g->sum;
+	char text[SCREEN_TEXT_MAX], page[512];
+	const char *link = links && links->group ? links->group(s, g->key, page, sizeof(page)) : NULL;
+	double uj = 0;
+	double ng = 0;
+	bool known = jobs_sum_wasted(sum, &uj, &ng);
+
+	fputs("<tr>", out);
+	put_rank(s, g, place, out);
+	fputs("<th scope=\"row\">", out);
+	if (link) {
+		fputs("<a href=\"", out);
+		html_text(out, link);
+		fputs("\">", out);
+	}
+	html_text(out, *g->key ? g->key : "(none)");
+	fputs(link ? "</a></th>" : "</th>", out);
+	put_cell(out, summary_count(sum->jobs, text));
+	put_cell(out, summary_energy(sum->energy_n, (double)sum->energy_uj, text));
+	fputs("<td class=\"bar\">", out);
+	html_share(out, most > 0 ? (double)sum->energy_uj / most : 0, "used");
+	fputs("</td>", out);
+	put_cell(out, summary_part(sum->energy_n ? (double)sum->energy_uj : NAN, (double)s->sum.energy_uj, text));
+	put_cell(out, summary_change(s, sum, before ? &before->sum : NULL, text));
+	put_cell(out, summary_co2e(sum->co2e_n, (double)sum->co2e_ng, text));
+	put_cell(out, summary_part(known ? uj : NAN, (double)sum->energy_uj, text));
+	put_cell(out, summary_part(sum->cpu_held_ns > 0 ? sum->cpu_ns : NAN, sum->cpu_held_ns, text));
+	fputs("</tr>\n", out);
+}
+
+static const char *group_title(enum jobs_group_by by)
+{
+	return by == JOBS_BY_USER ? "user" : by == JOBS_BY_PARTITION ? "partition" : "account";
+}
+
+static int put_groups(const struct summary *s, const struct summary_links *links, FILE *out)
+{
+	const struct jobs_group **sorted = summary_sorted(&s->groups);
+	const char *title = group_title(s->by);
+	size_t i;
+
+	if (!sorted)
+		return -ENOMEM;
+	(void)fprintf(out,
+		      "<section class=\"long\">\n<h2>By %s</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		      "aria-label=\"By %s\">\n<table>\n<thead><tr><th scope=\"col\" class=\"number\">Rank</th><th scope=\"col\">"
+		      "%c%s</th><th scope=\"col\" class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy</th><td>"
+		      "</td><th scope=\"col\" class=\"number\">Of all</th><th scope=\"col\" class=\"number\">Change</th><th "
+		      "scope=\"col\" class=\"number\">CO2e</th><th scope=\"col\" class=\"number\">Wasted</th><th "
+		      "scope=\"col\" class=\"number\">CPUs busy</th></tr></thead>\n<tbody>\n",
+		      title, title, title[0] - 'a' + 'A', title + 1);
+	for (i = 0; i < s->groups.n && i < GROUPS_SHOWN; i++)
+		put_group(s, links, sorted[i], i + 1, (double)sorted[0]->sum.energy_uj, out);
+	fputs("</tbody>\n</table>\n</div>\n", out);
+	if (s->groups.n > GROUPS_SHOWN)
+		html_element(out, "p", "note", "And %zu more with less energy, which the CSV and the JSON have.",
+			     s->groups.n - GROUPS_SHOWN);
+	fputs("</section>\n", out);
+	free(sorted);
+	return 0;
+}
+
+/* --- method ------------------------------------------------------------------------------------ */
+
+static void put_method(const struct summary *s, FILE *out)
+{
+	char words[SUMMARY_WORDS_MAX], text[SCREEN_TEXT_MAX];
+	unsigned int i;
+
+	fputs("<section>\n<h2>How these values were found</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	      "aria-label=\"How energy is known\">\n<table>\n<thead><tr><th scope=\"col\">Energy</th><th scope=\"col\" "
+	      "class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Of all jobs</th><th scope=\"col\" class=\"number\">"
+	      "Energy</th></tr></thead>\n<tbody>\n",
+	      out);
+	for (i = 0; i < QUALITY_N; i++) {
+		if (!s->sum.quality[i].jobs)
+			continue;
+		fputs("<tr><th scope=\"row\">", out);
+		html_text(out, jobs_quality_table[i].title);
+		fputs("</th>", out);
+		put_cell(out, summary_count(s->sum.quality[i].jobs, text));
+		put_cell(out, summary_part((double)s->sum.quality[i].jobs, (double)s->sum.jobs, text));
+		put_cell(out, summary_energy(i != QUALITY_UNKNOWN, (double)s->sum.quality[i].uj, text));
+		fputs("</tr>\n", out);
+	}
+	fputs("</tbody>\n</table>\n</div>\n<ul class=\"notes\">\n", out);
+	for (i = 0; summary_note(s, i, words); i++)
+		if (*words)
+			html_element(out, "li", NULL, "%s", words);
+	fputs("</ul>\n</section>\n", out);
+}
+
+int summary_print_html(const struct summary *s, const struct summary_links *links, FILE *out)
+{
+	char words[SUMMARY_WORDS_MAX];
+
+	put_head(s, links, out);
+	html_element(out, "p", "lead", "%s", summary_lead(s, words));
+	if (*summary_place_words(s, words))
+		html_element(out, "p", NULL, "%s", words);
+	put_tiles(s, out);
+	if (s->sum.jobs) {
+		put_days(s, out);
+		put_waste(s, out);
+		if (put_groups(s, links, out) < 0)
+			return -ENOMEM;
+		put_method(s, out);
+	}
+	if (links && links->data) {
+		fputs("<p class=\"note\"><a href=\"", out);
+		html_text(out, links->data);
+		fputs("\">The same for programs (JSON)</a></p>\n", out);
+	}
+	(void)snprintf(words, sizeof(words), "Made by slurm-ceems " PACKAGE_VERSION " from %s%s.",
+		       s->database ? "the database of the sink " : "Slurm's accounting database",
+		       s->database ? s->database : "");
+	html_end(out, words);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * redfish_client.h - asks one BMC over HTTPS. Its certificate is always checked, no other host is
+ * contacted (no redirects, no proxy), and answers are limited in time and size. All calls are made
+ * in one thread with all signals blocked, since libcurl and OpenSSL may raise SIGPIPE.
+ */
+#ifndef CEEMS_REDFISH_CLIENT_H
+#define CEEMS_REDFISH_CLIENT_H
+
+#include <stddef.h>
+
+#include "src/libutil/errmsg.h"
+#include "src/helpers/redfish/redfish_conf.h"
+
+#define REDFISH_ANSWER_MAX 65536
+#define REDFISH_ROOT "/redfish/v1/"
+
+struct redfish_client;
+
+/* CONF is borrowed. A transfer ends at once with -ECANCELED if STOP_FD becomes readable. */
+int redfish_client_create(const struct redfish_conf *conf, int stop_fd,
+			  struct redfish_client **ret, struct errmsg *err);
+
+/*
+ * Gets the resource PATH, which redfish_json_check_path() must accept. Logs in if needed, where the
+ * service root's Links.Sessions says. There is one try; an expired session is renewed once. The
+ * answer belongs to the client until the next call. -EACCES: the BMC refuses user or password, or
+ * its certificate is not trusted; -ENOENT: no such resource; -EMSGSIZE: longer than
+ * REDFISH_ANSWER_MAX; -ECANCELED; -ETIMEDOUT; -EIO: other errors that may pass.
+ */
+int redfish_client_get(struct redfish_client *c, const char *path, const char **ret_text,
+		       size_t *ret_len, struct errmsg *err);
+
+/*
+ * Ends the session, since most BMCs have room for a dozen only. Waits at most half a second for the
+ * BMC.
+ */
+void redfish_client_destroy(struct redfish_client *c);
+
+#endif

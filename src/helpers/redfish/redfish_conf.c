@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/helpers/redfish/redfish_conf.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/helpers/redfish/redfish_json.h"
+#include "src/libcore/settings.h"
+#include "src/libutil/kvconf.h"
+#include "src/libutil/parse.h"
+#include "src/libutil/trust.h"
+
+static int parse_auth(const char *value, void *field, const struct kvconf_key *key,
+		      struct errmsg *err)
+{
+	(void)key;
+	if (strcasecmp(value, "session") && strcasecmp(value, "basic"))
+		return errmsg_set(err, -EINVAL, "'%s' is not session or basic", value);
+	*(bool *)field = !strcasecmp(value, "basic");
+	return 0;
+}
+
+/* "0,2": entries of an array, as bits. */
+static int parse_controls(const char *value, void *field, const struct kvconf_key *key,
+			  struct errmsg *err)
+{
+	unsigned int bits = 0;
+	char item[8];
+
+	(void)key;
+	while (settings_next_item(&value, item, sizeof(item))) {
+		uint64_t n;
+
+		if (parse_u64(item, &n) < 0 || n >= REDFISH_CONTROLS)
+			return errmsg_set(err, -EINVAL, "'%s' is not a number below %d", item,
+					  REDFISH_CONTROLS);
+		bits |= 1u << n;
+	}
+	if (!bits)
+		return errmsg_set(err, -EINVAL, "is empty");
+	*(unsigned int *)field = bits;
+	return 0;
+}
+
+#define KEY(name, parse, member, initial, help)                                          \
+	{                                                                                \
+		name, parse, offsetof(struct redfish_conf, member),                      \
+			sizeof(((struct redfish_conf *)0)->member), initial, help        \
+	}
+
+static const struct kvconf_key keys[] = {
+	KEY("URL", kvconf_https, url, NULL, "Address of the BMC: https://HOST[:PORT]."),
+	KEY("User", kvconf_text, user, "", "Whom to ask as; needs to read only."),
+	KEY("Password", kvconf_text, password, "", "The user's password."),
+	KEY("CAFile", kvconf_path, ca_file, "",
+	    "Certificates to trust, in PEM: the BMC's own or its issuer's; empty: the system's."),
+	KEY("Auth", parse_auth, basic_auth, "session", "session or basic."),
+	KEY("System", kvconf_text, system, "",
+	    "Id of the ComputerSystem that is this node; empty: the only one, or by the node's UUID."),
+	KEY("Chassis", kvconf_text, chassis, "",
+	    "Ids, by comma, of the chassis that are this node; empty: those that the system links to."),
+	KEY("PowerControl", parse_controls, controls, "0",
+	    "Which entries of PowerControl are added up, by comma; the first is the whole chassis."),
+};
+
+int redfish_conf_read(const char *path, struct redfish_conf *ret, struct errmsg *err)
+{
+	struct redfish_conf c = { 0 };
+	int rc = trust_check_private(path, err);
+
+	if (rc == 0)
+		rc = kvconf_defaults(keys, ARRAY_SIZE(keys), &c, err);
+	if (rc == 0)
+		rc = kvconf_read(path, keys, ARRAY_SIZE(keys), &c, err);
+	if (rc == 0 && !c.url[0])
+		rc = errmsg_set(err, -EINVAL, "%s: URL is missing", path);
+	if (rc == 0 && (!c.user[0] || !c.password[0]))
+		rc = errmsg_set(err, -EINVAL, "%s: User or Password is missing", path);
+	if (rc == 0)
+		*ret = c;
+	redfish_conf_wipe(&c);
+	return rc;
+}
+
+void redfish_conf_wipe(struct redfish_conf *c)
+{
+	explicit_bzero(c, sizeof(*c));
+}

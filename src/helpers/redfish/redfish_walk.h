@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * redfish_walk.h - finds, once, the resources of a BMC's Redfish service that show the node's power;
+ * then reads only these resources.
+ *
+ * It adds up the following, so that no power counts twice and none of another node counts:
+ * - the ComputerSystem is the one that System names, or the only one, or the one with the node's UUID;
+ * - its chassis are those that Chassis names, or those that the system links to, or, without a system, all;
+ * - a chassis that links to several systems is not this node's alone and is left out, unless it is named;
+ * - a chassis within (Links.ContainedBy) another of them that shows power is left out: the outer one includes it;
+ * - of a chassis' PowerControl those entries that PowerControl names, or the first, which is the total.
+ * All of these are read by the same property: the first in enum redfish_kind that every one of them shows.
+ */
+#ifndef CEEMS_REDFISH_WALK_H
+#define CEEMS_REDFISH_WALK_H
+
+#include <stdint.h>
+
+#include "src/helpers/redfish/redfish_client.h"
+#include "src/helpers/redfish/redfish_json.h"
+
+struct redfish_walk;
+
+struct redfish_sample {
+	uint64_t t_ns; /* CLOCK_MONOTONIC, when the answer was there */
+	enum redfish_kind kind; /* stays, as long as the resources do */
+	uint64_t value;		/* uJ or, of power, mW */
+	uint64_t window_ns;	/* length of the average in ns; 0: not an average, or unknown */
+};
+
+/* As redfish_client_create(). UUID is this machine's; "": unknown. */
+int redfish_walk_create(const struct redfish_conf *conf, const char *uuid, int stop_fd,
+			struct redfish_walk **ret, struct errmsg *err);
+
+/*
+ * Reads the node's power or energy. Errors are those of redfish_client_get() and
+ * redfish_json_values(); -ENODEV: no chassis of this node shows power or energy, or the node's
+ * system is unknown.
+ */
+int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err);
+
+/*
+ * Calls TELL with a line for each chassis and each entry of PowerControl found since the last call. The
+ * line says whether the power of that chassis or entry is counted.
+ */
+void redfish_walk_tell(struct redfish_walk *w, void (*tell)(const char *line));
+/*
+ * Writes what was read for the last good answer, such as "PowerConsumedWatts of chassis Node
+ * PowerControl[0]".
+ */
+void redfish_walk_describe(const struct redfish_walk *w, char *buf, size_t size);
+
+void redfish_walk_destroy(struct redfish_walk *w);
+
+#endif
