@@ -3,6 +3,8 @@
  * recorder.h - ceems-recorder's state, and the functions that its files share:
  *
  *	recorder_run.c		the main loop, and how long it waits
+ *	recorder_store.c	reads and writes what several of these files keep in the store
+ *	recorder_question.c	questions to slurmdbd and slurmctld that wait for an answer
  *	recorder_inbox.c	moves job ends from the inbox to the store
  *	recorder_jobs.c		asks slurmdbd about ended jobs and writes their records
  *	recorder_reconcile.c	finds job ends that slurmctld or the inbox lost
@@ -119,6 +121,35 @@ struct recorder {
  */
 int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err);
 
+/* --- recorder_store.c ---------------------------------------------------------------------------- */
+
+/*
+ * Reads a value of SIZE bytes from the store's table `meta`. *ret_found is false if there is none,
+ * or it has another size.
+ */
+int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t size, bool *ret_found,
+		       struct errmsg *err);
+/* Puts an ended job into the store; slurmdbd is then asked for it. Call it in a transaction. */
+int recorder_put_job(struct recorder *r, const char *key, const struct job_facts *facts, size_t len,
+		     struct errmsg *err);
+
+/* --- recorder_question.c ------------------------------------------------------------------------- */
+
+/* Makes the request for a job, with what the hook knows about it. */
+void recorder_want(const struct recorder *r, const struct job_facts *facts, struct slurmdb_want *ret);
+/*
+ * Asks WHOM (slurmdbd or slurmctld) for WANT, and adds the question to asked[]. JOB->key may be NULL, see struct
+ * asked_job. Returns 0 or -errno.
+ */
+int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
+		 const struct store_job *job);
+/* Returns whether asked[] has a question about the job KEY. */
+bool recorder_is_asked(const struct recorder *r, const char *key);
+/* Returns the question whose answer has TAG. NULL: it was forgotten. */
+struct asked_job *recorder_find_asked(struct recorder *r, uint64_t tag);
+/* Removes A from asked[]; the last question takes its place. */
+void recorder_forget_asked(struct recorder *r, struct asked_job *a);
+
 /* --- recorder_inbox.c ---------------------------------------------------------------------------- */
 
 /*
@@ -126,18 +157,8 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err);
  * -errno.
  */
 int recorder_inbox_load(struct recorder *r, struct errmsg *err);
-/*
- * Reads a value of SIZE bytes from the store's table `meta`. *ret_found is false if there is none,
- * or it has another size.
- */
-int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t size, bool *ret_found,
-		       struct errmsg *err);
 /* Moves a batch of job ends from the inbox to the store. Returns true if there are more. */
 bool recorder_inbox_take(struct recorder *r, uint64_t now_ns);
-/* Puts an ended job into the store; slurmdbd is then asked for it. Call it in a transaction. */
-int recorder_put_job(struct recorder *r, const char *key, const struct job_facts *facts, size_t len,
-		     struct errmsg *err);
-
 /* --- recorder_jobs.c ----------------------------------------------------------------------------- */
 
 /*
@@ -146,15 +167,6 @@ int recorder_put_job(struct recorder *r, const char *key, const struct job_facts
  */
 bool recorder_jobs_run(struct recorder *r, uint64_t now_ns);
 void recorder_jobs_fini(struct recorder *r);
-/*
- * Asks WHOM (slurmdbd or slurmctld) for WANT, and adds the question to asked[]. JOB->key may be NULL, see struct
- * asked_job. Returns 0 or -errno.
- */
-int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
-		 const struct store_job *job);
-/* Makes the request for a job, with what the hook knows about it. */
-void recorder_want(const struct recorder *r, const struct job_facts *facts, struct slurmdb_want *ret);
-
 /* --- recorder_reconcile.c ------------------------------------------------------------------------ */
 
 /*

@@ -8,7 +8,6 @@
 #include "recorder/job_merge.h"
 #include "src/librecord/record_fill.h"
 #include "src/libutil/clock.h"
-#include "src/libutil/crc32c.h"
 #include "src/libutil/logger.h"
 
 #define ANSWERS_BATCH 256 /* per transaction */
@@ -35,90 +34,6 @@ static uint64_t jobs_pause_s(uint64_t waited_s)
  * --- questions -----------------------------------------------------------------------------------
  */
 
-static uint32_t jobs_hash(const char *key)
-{
-	return crc32c(0, key, strlen(key));
-}
-
-static bool jobs_is_asked(const struct recorder *r, const char *key, uint32_t hash)
-{
-	size_t i;
-
-	for (i = 0; i < r->nasked; i++)
-		if (r->asked[i].key_hash == hash && !strcmp(r->asked[i].key, key))
-			return true;
-	return false;
-}
-
-static struct asked_job *jobs_find_asked(struct recorder *r, uint64_t tag)
-{
-	size_t i;
-
-	for (i = 0; i < r->nasked; i++)
-		if (r->asked[i].tag == tag)
-			return &r->asked[i];
-	return NULL;
-}
-
-static void jobs_forget_asked(struct recorder *r, struct asked_job *a)
-{
-	free(a->facts);
-	*a = r->asked[--r->nasked];
-}
-
-void recorder_want(const struct recorder *r, const struct job_facts *f, struct slurmdb_want *ret)
-{
-	bool has_steps = f->start && !(f->flags & FACT_NO_STEPS);
-
-	*ret = (struct slurmdb_want){
-		.job_id = f->job_id,
-		.submit = f->submit,
-		.script = r->settings.record_script && (f->flags & FACT_HAS_BATCH),
-		.known = { .end = f->end,
-			   .has_nsteps = has_steps && (f->flags & FACT_HAS_NSTEPS),
-			   .nsteps = f->nsteps,
-			   .has_batch = has_steps && (f->flags & FACT_HAS_BATCH),
-			   .has_extern = has_steps && (r->site.flags & SITE_HAS_EXTERN) },
-	};
-	if (f->array_job_id != FACT_UNKNOWN) {
-		ret->array_job_id = f->array_job_id;
-		ret->array_task_id = f->array_task_id == FACT_UNKNOWN ? SLURMDB_NO_TASK : f->array_task_id;
-	}
-	/*
-	 * A component of a het job is asked for by its own id. Since 24.11, its row names the het
-	 * job only after the start.
-	 */
-}
-
-int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
-		 const struct store_job *job)
-{
-	struct asked_job *a = &r->asked[r->nasked];
-	int rc;
-
-	*a = (struct asked_job){ .tag = ++r->next_tag,
-				 .want = *want,
-				 .state = job->state,
-				 .ended = job->ended,
-				 .of_slurmctld = r->ctld && whom == r->ctld };
-	if (job->key) {
-		(void)snprintf(a->key, sizeof(a->key), "%s", job->key);
-		a->key_hash = jobs_hash(a->key);
-		a->facts = malloc(job->facts_len);
-		if (!a->facts)
-			return -ENOMEM;
-		memcpy(a->facts, job->facts, job->facts_len);
-		a->facts_len = job->facts_len;
-	}
-	rc = slurmdb_client_ask(whom, want, a->tag);
-	if (rc < 0) {
-		free(a->facts);
-		return rc;
-	}
-	r->nasked++;
-	return 0;
-}
-
 /* Asks for one due job; called by store_jobs_due(). */
 static int jobs_ask_one(void *ctx, const struct store_job *job)
 {
@@ -127,7 +42,7 @@ static int jobs_ask_one(void *ctx, const struct store_job *job)
 
 	if (r->nasked == RECORDER_ASKED_MAX)
 		return -ECANCELED;
-	if (jobs_is_asked(r, job->key, jobs_hash(job->key)))
+	if (recorder_is_asked(r, job->key))
 		return 0;
 	if (!job->facts || !job_facts_is_whole(job->facts, job->facts_len)) {
 		logger_error("ceems: %s: the store has no valid facts of this job; it gets no record", job->key);
@@ -382,7 +297,7 @@ static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, stru
 
 	if (ans->kind == SLURMDB_WINDOW_JOB || (r->reconcile.tag && ans->tag == r->reconcile.tag))
 		return recorder_reconcile_take(r, ans, NULL, err);
-	a = jobs_find_asked(r, ans->tag);
+	a = recorder_find_asked(r, ans->tag);
 	if (!a)
 		return 0;
 	if (!a->facts)
@@ -435,9 +350,9 @@ static int jobs_take_answers(struct recorder *r, uint64_t now_ns, struct errmsg 
 		if (rc == 0)
 			rc = jobs_take_answer(r, &ans, err);
 		record_destroy(ans.job.record);
-		a = jobs_find_asked(r, ans.tag);
+		a = recorder_find_asked(r, ans.tag);
 		if (a)
-			jobs_forget_asked(r, a);
+			recorder_forget_asked(r, a);
 	}
 	if (!n)
 		return 0;

@@ -14,6 +14,7 @@
 #include "src/libcore/controller_metric.h"
 #include "src/libstore/store_view.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/textfile_feed.h"
 
@@ -137,7 +138,7 @@ static size_t prom_look_at_sinks(const struct recorder *r, struct sink_state *re
 	const char *list = r->settings.sinks;
 	size_t n = 0;
 
-	while (n < SINKS_MAX && settings_next_item(&list, ret[n].name, sizeof(ret[n].name))) {
+	while (n < SINKS_MAX && items_next(&list, ret[n].name, sizeof(ret[n].name))) {
 		struct sink_state *k = &ret[n++];
 		const struct sink_ops *ops = sink_find(k->name);
 

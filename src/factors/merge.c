@@ -6,6 +6,7 @@
 
 #include "src/factors/validate.h"
 #include "src/libcore/settings.h"
+#include "src/libutil/items.h"
 
 /* Whether point P comes from a provider that precedes PROVIDER in PREFERENCE. */
 static bool is_preferred(const struct factor_point *p, const char *preference,
@@ -14,7 +15,7 @@ static bool is_preferred(const struct factor_point *p, const char *preference,
 	const struct provider *o;
 	char name[64];
 
-	while (settings_next_item(&preference, name, sizeof(name))) {
+	while (items_next(&preference, name, sizeof(name))) {
 		o = provider_find(name);
 		if (o == provider)
 			return false;

@@ -11,6 +11,7 @@
 #include "src/factors/merge.h"
 #include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/nocore.h"
 #include "src/libutil/trust.h"
 
@@ -165,7 +166,7 @@ int update_run(const struct update *u, struct errmsg *err)
 		rc = read_series(u->series_path, &r.series, err);
 	if (rc == 0)
 		rc = fetch_create(&once, &r.fetch, err);
-	while (rc == 0 && settings_next_item(&list, name, sizeof(name)))
+	while (rc == 0 && items_next(&list, name, sizeof(name)))
 		rc = do_provider(&r, provider_find(name), err);
 	fetch_destroy(r.fetch);
 	factor_series_fini(&r.series);

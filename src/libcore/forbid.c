@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "src/libcore/settings.h"
+#include "src/libutil/items.h"
 
 #define PERF (PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | PERF_GROUP_EVENTS)
 
@@ -79,7 +80,7 @@ int forbid_find(const char *setting, const char *partition, const char *account,
 	uint32_t mask = 0;
 	int rc = 0;
 
-	while (rc == 0 && settings_next_item(&setting, rule, sizeof(rule)))
+	while (rc == 0 && items_next(&setting, rule, sizeof(rule)))
 		rc = forbid_rule(rule, partition, account, &mask, err);
 	if (rc == 0)
 		*ret = mask;
@@ -91,7 +92,7 @@ bool forbid_next_partition(const char **setting, char *name, size_t size)
 	char text[sizeof(((struct settings *)0)->forbid_options)];
 	struct forbid_rule rule;
 
-	while (settings_next_item(setting, text, sizeof(text))) {
+	while (items_next(setting, text, sizeof(text))) {
 		if (forbid_split(text, &rule, NULL) < 0 || rule.is_account)
 			continue;
 		(void)snprintf(name, size, "%s", rule.name);

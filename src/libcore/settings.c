@@ -12,6 +12,7 @@
 #include "src/libcore/perf_request.h"
 #include "src/libcore/profile_request.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/parse.h"
 
 /*
@@ -199,7 +200,7 @@ static int parse_list(const char *value, void *field, const struct kvconf_key *k
 	char known[256] = "";
 	char item[64];
 
-	while (settings_next_item(&list, item, sizeof(item)))
+	while (items_next(&list, item, sizeof(item)))
 		if (!is_in_list(item, names))
 			return errmsg_set(err, -EINVAL, "'%s' is not one of %s", item, names_join(names, known, sizeof(known)));
 	return kvconf_text(value, field, key, err);
@@ -489,24 +490,4 @@ int settings_for_node(struct settings *s, const char *node, struct errmsg *err)
 	if (rc == 0)
 		rc = expand_node(s->profile_push_dir, sizeof(s->profile_push_dir), node, err);
 	return rc;
-}
-
-bool settings_next_item(const char **list, char *item, size_t size)
-{
-	const char *p = *list;
-	size_t len;
-
-	while (*p == ',' || isspace((unsigned char)*p))
-		p++;
-	if (!*p)
-		return false;
-	len = strcspn(p, ",");
-	*list = p + len;
-	while (len && isspace((unsigned char)p[len - 1]))
-		len--;
-	if (len >= size)
-		len = size - 1;
-	memcpy(item, p, len);
-	item[len] = '\0';
-	return true;
 }

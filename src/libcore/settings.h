@@ -130,10 +130,4 @@ int settings_load_all(const char *path, struct settings *ret, kvconf_error_fn *o
 /* Replaces %n by NODE in the folders that allow it. -ENAMETOOLONG. */
 int settings_for_node(struct settings *s, const char *node, struct errmsg *err);
 
-/*
- * Takes the next item off a list separated by commas, such as `sinks`, and copies it to ITEM.
- * Blanks around items are dropped; an item that does not fit is cut. False at the end.
- */
-bool settings_next_item(const char **list, char *item, size_t size);
-
 #endif

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "src/libnode/sources_internal.h"
+#include "src/libutil/items.h"
 #include "src/libutil/pages.h"
 
 /* The sources among which sources_open() chooses. */
@@ -105,7 +106,7 @@ static void open_named(struct sources *s, const char *choice, bool estimates,
 	char item[64];
 	unsigned int id;
 
-	while (settings_next_item(&choice, item, sizeof(item)))
+	while (items_next(&choice, item, sizeof(item)))
 		for (id = 0; id < SOURCE_N; id++)
 			if (!strcasecmp(source_name((enum source_id)id), item) &&
 			    (id == SOURCE_MODEL) == estimates &&

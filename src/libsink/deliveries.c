@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/logger.h"
 
 #define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* of one call of a sink; also delays the end of the process */
@@ -137,7 +138,7 @@ int deliveries_start(struct store *store, const char *store_dir, const struct se
 	rc = store_set_sinks(store, s->sinks, err);
 	(void)sigfillset(&signals);
 	(void)pthread_sigmask(SIG_SETMASK, &signals, &old);
-	while (rc == 0 && settings_next_item(&list, name, sizeof(name)))
+	while (rc == 0 && items_next(&list, name, sizeof(name)))
 		rc = delivery_start(all, store_dir, s, name, err);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc < 0) {

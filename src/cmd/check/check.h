@@ -69,7 +69,7 @@ int check_findings_end(const struct check *c);
 void check_findings_free(struct check *c);
 
 /*
- * Checks that DIR exists and that a file can be made in it, by making one and removing it: a full
+ * check_files.c: checks that DIR exists and that a file can be made in it, by making one and removing it: a full
  * disk or a quota shows only then. MAY_COME: a daemon makes DIR later, so its absence is no error.
  */
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come);
@@ -122,6 +122,21 @@ const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX]);
 /* Sets c->slurm_conf; call it after conf_path is read, and before the other checks. */
 void check_find_slurm_conf(struct check *c);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
+
+/* check_conf.c: "slurm.conf:12: " for a KEY that is set, as the place to change; "" if it is not set. In a static buffer. */
+const char *check_at(const struct check *c, const char *key);
+/*
+ * Reports each line of KEY that has something which the last line lacks, since Slurm takes the value of the last line alone.
+ * SEP separates the items of a value; '\0': it is one item. HINT sets KEY to the items of all lines; NULL: only one can stay.
+ */
+void check_repeats(struct check *c, const char *key, char sep, const char *hint);
+
+/* --- check_plugin.c: PluginDir and the plugins in it */
+
+/* Checks PluginDir. If it lacks Slurm's own folder or names a missing one, no command or daemon of Slurm starts. */
+void check_plugin_dir(struct check *c);
+/* If a folder of PluginDir does not answer, reports that and returns false: each command and daemon of Slurm would hang. */
+bool check_plugin_dir_answers(struct check *c);
 /*
  * Checks a plugin. FILE is a path, or a name in PluginDir. SLURM_VERSION is that of the installed
  * Slurm; 0: unknown.
@@ -132,6 +147,7 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
  * NULL: Slurm's default folder.
  */
 bool check_find_plugin(const char *dirs, const char *file, char *path, size_t size);
+
 /*
  * check_profile.c: --profile=energy. CONF is acct_gather.conf, or NULL if there is none; PATH is
  * where it belongs.

@@ -11,6 +11,7 @@
 #include "src/cmd/check/check.h"
 #include "src/cmd/check/check_store.h"
 #include "src/libsink/sink.h"
+#include "src/libutil/items.h"
 
 /* The argument of sinks_tell(): the findings are about SINK. */
 struct sink_report {
@@ -106,7 +107,7 @@ void check_sinks(struct check *c)
 		return;
 	}
 	check_store(c);
-	while (settings_next_item(&list, name, sizeof(name))) {
+	while (items_next(&list, name, sizeof(name))) {
 		const struct sink_ops *sink = sink_find(name);
 
 		if (sink)

@@ -11,15 +11,14 @@
 
 #include "src/cmd/check/check.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/check/elfsym.h"
 #include "src/libcore/forbid.h"
 #include "src/libcore/metric.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/items.h"
 #include "src/libutil/slurm_releases.h"
 #include "src/libutil/trust.h"
 
 #define ENERGY_PLUGIN "acct_gather_energy/ceems"
-#define OF_EVERY_SLURM "auth_munge.so"
 
 /* Returns the version of the installed Slurm daemons, which a plugin's version must match. 0: unknown. */
 static uint32_t installed_slurm_version(void)
@@ -48,88 +47,11 @@ static uint32_t installed_slurm_version(void)
 	return 0;
 }
 
-/* Takes the first folder off *DIRS, a list like PluginDir ("/a:/b"). False: there is none. */
-static bool next_folder(const char **dirs, char dir[PATH_MAX])
-{
-	size_t len;
-
-	if (!*dirs || !**dirs)
-		return false;
-	len = strcspn(*dirs, ":");
-	(void)snprintf(dir, PATH_MAX, "%.*s", (int)len, *dirs);
-	*dirs += len + ((*dirs)[len] == ':');
-	return true;
-}
-
-/* Finds FILE in the folders DIRS, in the order in which Slurm searches. */
-static bool find_plugin(const char *dirs, const char *file, char *path, size_t size)
-{
-	char dir[PATH_MAX];
-
-	while (next_folder(&dirs, dir)) {
-		int n = snprintf(path, size, "%s/%s", dir, file);
-
-		if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Returns true if Slurm SLURM_VERSION accepts a plugin of VERSION. The versions must be equal. Only the spank plugin
- * takes the version of the program that loads it, so each release that it knows accepts it.
- */
-static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_version)
-{
-	if (strcmp(what, "spank"))
-		return version == slurm_version;
-	return version >> 8 == slurm_version >> 8 ||
-	       (slurm_release_is_known(version) && slurm_release_is_known(slurm_version));
-}
-
 static const char *set_to(const char *value)
 {
 	return value ? value : "not set";
 }
 
-/* Returns "slurm.conf:12: " for a KEY that is set, as the place to change; "" if it is not set. */
-static const char *at(const struct check *c, const char *key)
-{
-	static char buf[PATH_MAX + 16];
-	unsigned int line;
-	const char *path = slurmconf_where(c->slurm, key, &line);
-
-	buf[0] = '\0';
-	if (path)
-		(void)snprintf(buf, sizeof(buf), "%s:%u: ", path, line);
-	return buf;
-}
-
-/*
- * Reports each line of KEY that has something which the last line lacks, since Slurm takes the value of the last line alone.
- * SEP separates the items of a value; '\0': it is one item. HINT sets KEY to the items of all lines; NULL: only one can stay.
- */
-static void check_repeats(struct check *c, const char *key, char sep, const char *hint)
-{
-	unsigned int line, last_line;
-	const char *last = slurmconf_where(c->slurm, key, &last_line);
-	char choose[PATH_MAX + 128];
-	const char *path;
-	unsigned int n;
-
-	for (n = 1; (path = slurmconf_where_nth(c->slurm, key, n, &line)); n++) {
-		_cleanup_free_ char *lost = slurmconf_lost(c->slurm, key, n, sep);
-
-		if (!lost)
-			continue;
-		(void)snprintf(choose, sizeof(choose), "%s: delete line %u of %s, or move it to the end", key, line, path);
-		check_warn(c, "slurm.conf", hint ? hint : choose,
-			   "%s:%u: %s=%s has no effect: %s:%u sets %s again, and only the last line counts", path, line, key,
-			   lost, last, last_line, key);
-	}
-}
-
-/* Looks for repeated lines of the keys whose value is no list, so that one line must be chosen. */
 static void check_repeated_values(struct check *c)
 {
 	static const char *const keys[] = { "AccountingStorageType", "AcctGatherEnergyType", "AcctGatherProfileType",
@@ -140,149 +62,6 @@ static void check_repeated_values(struct check *c)
 		check_repeats(c, keys[i], /* sep= */ '\0', /* hint= */ NULL);
 }
 
-/*
- * Returns the folder of Slurm's own plugins. Packages have it in different places, so this is the first usual place
- * with a plugin that every Slurm has.
- */
-static const char *slurm_plugin_dir(void)
-{
-	static const char *const usual[] = { "/usr/lib/x86_64-linux-gnu/slurm-wlm",
-					     "/usr/lib/aarch64-linux-gnu/slurm-wlm",
-					     "/usr/lib64/slurm", "/usr/lib/slurm",
-					     "/usr/local/lib/slurm", SLURM_PLUGINDIR };
-	char path[PATH_MAX];
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(usual); i++)
-		if (find_plugin(usual[i], OF_EVERY_SLURM, path, sizeof(path)))
-			return usual[i];
-	return "<Slurm's own folder>";
-}
-
-bool check_find_plugin(const char *dirs, const char *file, char *path, size_t size)
-{
-	if (!dirs)
-		dirs = slurm_plugin_dir();
-	return find_plugin(dirs, file, path, size);
-}
-
-static bool has_folder(const char *dirs, const char *wanted)
-{
-	char dir[PATH_MAX];
-
-	while (next_folder(&dirs, dir))
-		if (!strcmp(dir, wanted))
-			return true;
-	return false;
-}
-
-static void append_folder(char buf[LINE_MAX], const char *dir)
-{
-	size_t used = strlen(buf);
-
-	(void)snprintf(buf + used, LINE_MAX - used, "%s%s", buf[used - 1] == '=' ? "" : ":", dir);
-}
-
-/*
- * Writes a line PluginDir= that is right: Slurm's own folder, the folders of slurm.conf that exist, and ours. A folder of a
- * line that Slurm ignores is not looked for, since it may hang.
- */
-static const char *plugin_dir_line(const struct check *c, char buf[LINE_MAX])
-{
-	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, "PluginDir", ':');
-	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
-	const char *own = slurm_plugin_dir();
-	const char *rest = merged;
-	char *list = buf + strlen("PluginDir=");
-	char path[PATH_MAX];
-
-	(void)snprintf(buf, LINE_MAX, "PluginDir=");
-	if (!dirs || (!find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<'))
-		append_folder(buf, own);
-	while (next_folder(&rest, path))
-		if (!has_folder(list, path) && (!has_folder(dirs, path) || access(path, F_OK) == 0))
-			append_folder(buf, path);
-	if (!has_folder(list, SLURM_PLUGINDIR) && access(SLURM_PLUGINDIR, F_OK) == 0)
-		append_folder(buf, SLURM_PLUGINDIR);
-	return buf;
-}
-
-/* Checks PluginDir. If it lacks Slurm's own folder or names a missing one, no command or daemon of Slurm starts. */
-static void check_plugin_dir(struct check *c)
-{
-	unsigned int errors = c->errors;
-	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
-	const char *own = slurm_plugin_dir();
-	char hint[LINE_MAX];
-	char path[PATH_MAX];
-	const char *rest = dirs;
-
-	while (next_folder(&rest, path))
-		if (access(path, F_OK) < 0)
-			check_error(c, "slurm.conf", plugin_dir_line(c, hint),
-				    "%sPluginDir has %s, which does not exist: Slurm refuses its configuration",
-				    at(c, "PluginDir"), path);
-	if (dirs && !find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<')
-		check_error(c, "slurm.conf", plugin_dir_line(c, hint),
-			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s", at(c, "PluginDir"), dirs, own);
-	c->is_slurm_mute = c->errors > errors;
-	if (slurmconf_get_nth(c->slurm, "PluginDir", 1))
-		check_repeats(c, "PluginDir", ':', plugin_dir_line(c, hint));
-}
-
-/* If a folder of PluginDir does not answer, reports that and returns false: each command and daemon of Slurm would hang. */
-static bool plugin_dir_answers(struct check *c)
-{
-	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
-	char path[PATH_MAX];
-
-	while (next_folder(&dirs, path))
-		if (!check_answers(c, "PluginDir", path)) {
-			c->is_slurm_mute = true;
-			return false;
-		}
-	return true;
-}
-
-void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version)
-{
-	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
-	struct errmsg err = { 0 };
-	char path[PATH_MAX];
-	uint32_t version;
-
-	if (!dirs)
-		dirs = slurm_plugin_dir();
-	if (*file == '/') {
-		(void)snprintf(path, sizeof(path), "%s", file);
-	} else if (!check_find_plugin(dirs, file, path, sizeof(path))) {
-		char hint[LINE_MAX];
-
-		(void)plugin_dir_line(c, hint);
-		(void)snprintf(path, sizeof(path), SLURM_PLUGINDIR "/%s", file);
-		check_error(c, what, access(path, F_OK) < 0 ? "install slurm-ceems" : hint, "%s%s is not in PluginDir (%s)",
-			    at(c, "PluginDir"), file, dirs);
-		return;
-	}
-	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
-		check_error(c, what, "build and install slurm-ceems again", "%s", err.text);
-		return;
-	}
-	if (!slurm_version || !version) {
-		check_ok(c, what, "%s", path);
-	} else if (!is_accepted(what, version, slurm_version)) {
-		check_error(c, what,
-			    "contrib/slurm-source, then ./configure --with-slurm-src=$PWD/slurm-src, "
-			    "make install",
-			    "%s is for Slurm %u.%02u.%u, installed is %u.%02u.%u: it is refused",
-			    path, version >> 16, version >> 8 & 255, version & 255,
-			    slurm_version >> 16, slurm_version >> 8 & 255, slurm_version & 255);
-	} else {
-		check_ok(c, what, "%s, for Slurm %u.%02u.%u", path, version >> 16,
-			 version >> 8 & 255, version & 255);
-	}
-}
-
 static void check_energy_type(struct check *c)
 {
 	const char *key = "AcctGatherEnergyType";
@@ -290,11 +69,11 @@ static void check_energy_type(struct check *c)
 	const char *hint = "AcctGatherEnergyType=" ENERGY_PLUGIN;
 
 	if (!slurmconf_list_has(type, ENERGY_PLUGIN))
-		check_error(c, "slurm.conf", hint, "%s%s is %s: jobs get no energy from slurm-ceems", at(c, key),
+		check_error(c, "slurm.conf", hint, "%s%s is %s: jobs get no energy from slurm-ceems", check_at(c, key),
 			    key, set_to(type));
 	else if (strcasecmp(type, ENERGY_PLUGIN))
 		check_error(c, "slurm.conf", hint,
-			    "%s%s is a list (%s): Slurm adds up the readings of all its plugins", at(c, key), key, type);
+			    "%s%s is a list (%s): Slurm adds up the readings of all its plugins", check_at(c, key), key, type);
 	else
 		check_ok(c, "slurm.conf", "%s", hint);
 }
@@ -359,7 +138,7 @@ static const char *tres_line(const char *key, const char *listed, char buf[LINE_
 	unsigned int m;
 
 	(void)snprintf(buf, LINE_MAX, "%s=", key);
-	while (rest && settings_next_item(&rest, name, sizeof(name)))
+	while (rest && items_next(&rest, name, sizeof(name)))
 		if (is_tres_of_slurm(name))
 			is_whole &= append_tres(buf, name);
 	metric_foreach(m)
@@ -375,10 +154,10 @@ static void check_tres_names(struct check *c, const char *key, const char *liste
 {
 	char name[256];
 
-	while (listed && settings_next_item(&listed, name, sizeof(name)))
+	while (listed && items_next(&listed, name, sizeof(name)))
 		if (!is_tres_of_slurm(name))
 			check_error(c, "slurm.conf", hint, "%s%s has '%s', which Slurm does not know: slurmctld does not start",
-				    at(c, key), key, name);
+				    check_at(c, key), key, name);
 }
 
 static void check_tres(struct check *c)
@@ -401,7 +180,7 @@ static void check_tres(struct check *c)
 	else
 		check_warn(c, "slurm.conf", hint,
 			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems tres has all)",
-			   at(c, key), missing, key);
+			   check_at(c, key), missing, key);
 	check_repeats(c, key, ',', hint);
 }
 
@@ -427,7 +206,7 @@ static void check_accounting(struct check *c)
 
 	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
 		check_warn(c, "slurm.conf", "AccountingStorageType=accounting_storage/slurmdbd",
-			   "%s%s is %s: energy only, and not in sacct", at(c, key), key,
+			   "%s%s is %s: energy only, and not in sacct", check_at(c, key), key,
 			   set_to(value));
 	else
 		check_tres(c);
@@ -437,7 +216,7 @@ static void check_accounting(struct check *c)
 	needs_script = c->settings.record_script && !slurmconf_list_has(merged, "job_script");
 	(void)list_with(key, merged, needs_script ? "job_script" : NULL, hint);
 	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
-		check_error(c, "slurm.conf", hint, "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", at(c, key), key,
+		check_error(c, "slurm.conf", hint, "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", check_at(c, key), key,
 			    set_to(value));
 	check_repeats(c, key, ',', hint);
 }
@@ -484,14 +263,14 @@ static void check_settings(struct check *c)
 	if (has_contain(value))
 		check_ok(c, "slurm.conf", "PrologFlags has Contain");
 	else
-		check_error(c, "slurm.conf", hint, "%s%s is %s: a job's energy would miss its batch script", at(c, key), key,
+		check_error(c, "slurm.conf", hint, "%s%s is %s: a job's energy would miss its batch script", check_at(c, key), key,
 			    set_to(value));
 	check_repeats(c, key, ',', hint);
 	key = "JobAcctGatherType";
 	value = slurmconf_get(c->slurm, key);
 	if (!value || !strcasecmp(value, "jobacct_gather/none"))
 		check_error(c, "slurm.conf", "JobAcctGatherType=jobacct_gather/cgroup  # while no job step runs",
-			    "%s%s is %s: Slurm sends no usage of steps", at(c, key), key,
+			    "%s%s is %s: Slurm sends no usage of steps", check_at(c, key), key,
 			    set_to(value));
 	else
 		check_ok(c, "slurm.conf", "%s=%s", key, value);
@@ -503,7 +282,7 @@ static void check_settings(struct check *c)
 		(void)snprintf(hint, sizeof(hint), "JobCompType=jobcomp/ceems  # if nobody needs %s", value);
 	if (!value || strcasecmp(value, "jobcomp/ceems"))
 		check_warn(c, "slurm.conf", hint,
-			   "%s%s is %s: no job records for Kafka, MariaDB or a file", at(c, key), key,
+			   "%s%s is %s: no job records for Kafka, MariaDB or a file", check_at(c, key), key,
 			   set_to(value));
 	else
 		check_ok(c, "slurm.conf", "%s=%s", key, value);
@@ -639,7 +418,7 @@ void check_slurm(struct check *c)
 	}
 	(void)setenv("SLURM_CONF", c->slurm_conf, 1); /* for Slurm's commands, which are run below */
 	check_settings(c);
-	if (plugin_dir_answers(c))
+	if (check_plugin_dir_answers(c))
 		check_plugins(c);
 	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path, /* is_secret= */ false);
 	check_slurmd_trusts(c);

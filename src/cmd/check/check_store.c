@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "src/cmd/store/store_cmd.h"
+#include "src/libutil/items.h"
 
 #define LAG_SECONDS 86400
 #define SINK_LAG_SECONDS 300
@@ -177,7 +178,7 @@ static void store_check_content(struct check *c, struct store_view *v, bool has_
 		check_warn(c, "recorder", "ceems-recorder's log says why",
 			   "%" PRIu64 " jobs without a record are overdue since %s: slurmdbd lacks their data",
 			   status.overdue, store_age(status.oldest_due, age));
-	while (settings_next_item(&list, name, sizeof(name)))
+	while (items_next(&list, name, sizeof(name)))
 		store_check_sink(c, v, name);
 }
 

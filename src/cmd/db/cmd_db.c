@@ -12,6 +12,7 @@
 #include "src/libsink/migrate.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/parse.h"
 
 static void print_line(void *ctx, const char *line)
@@ -102,7 +103,7 @@ static int db_act_all(const struct settings *s, const struct db_args *a)
 	char name[64];
 	int rc = CMD_OK;
 
-	while (settings_next_item(&list, name, sizeof(name))) {
+	while (items_next(&list, name, sizeof(name))) {
 		sink = sink_find(name);
 		if (!sink || !sink->db)
 			continue;

@@ -27,6 +27,7 @@
 #include "src/libsink/deliver.h"
 #include "src/libstore/store_view.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/logger.h"
 
 /* Key in the table `meta` of the export's store. The value is struct export_done. */
@@ -112,7 +113,7 @@ static int each_sink(struct export *e, int (*fn)(struct export *e, const char *n
 	char name[STORE_SINK_NAME_MAX];
 	int rc = 0;
 
-	while (rc == 0 && settings_next_item(&list, name, sizeof(name)))
+	while (rc == 0 && items_next(&list, name, sizeof(name)))
 		rc = fn(e, name, sum);
 	return rc;
 }

@@ -12,6 +12,7 @@
 #include "src/cmd/factors/factors.h"
 #include "src/libemission/factor_chain.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/rfc3339.h"
 
 #define TIMER_HINT "systemctl status ceems-factors.timer"
@@ -25,7 +26,7 @@ static void check_secrets(const struct factors *f, struct findings *n)
 	const char *list = f->conf.providers;
 	char name[64];
 
-	while (settings_next_item(&list, name, sizeof(name))) {
+	while (items_next(&list, name, sizeof(name))) {
 		const struct provider *o = provider_find(name);
 		struct errmsg err = { 0 };
 

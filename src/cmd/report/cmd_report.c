@@ -2,7 +2,6 @@
 /*
  * cmd_report.c - ceems report: a report of a month, a week or a job, from slurmdbd or a database.
  */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -10,26 +9,6 @@
 #include "src/cmd/job/job_ask.h"
 #include "src/cmd/report/report.h"
 #include "src/libutil/clock.h"
-
-FILE *report_open(const struct report_options *o)
-{
-	FILE *out = o->out ? fopen(o->out, "we") : stdout;
-
-	if (!out)
-		(void)cmd_error("%s: %s", o->out, strerror(errno));
-	return out;
-}
-
-int report_close(const struct report_options *o, FILE *out, int rc)
-{
-	bool is_lost = ferror(out) != 0;
-
-	if (out != stdout && fclose(out) != 0)
-		is_lost = true;
-	if (rc < 0)
-		return cmd_error("out of memory");
-	return is_lost && o->out ? cmd_error("cannot write %s: %s", o->out, strerror(errno)) : CMD_OK;
-}
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
@@ -247,7 +226,7 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 
 static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 {
-	struct report_options o = { .by = JOBS_BY_ACCOUNT, .now = clock_wall_ns() / NSEC_PER_SEC };
+	struct report_options o = { .self = self, .by = JOBS_BY_ACCOUNT, .now = clock_wall_ns() / NSEC_PER_SEC };
 	const char *ids = NULL;
 	bool has_form, is_done;
 	int rc = parse_args(self, argc, argv, &o, &ids, &has_form, &is_done);

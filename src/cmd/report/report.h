@@ -13,6 +13,7 @@
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML };
 
 struct report_options {
+	const struct cmd_info *self; /* for errors of usage */
 	struct jobs_choice choice;
 	const char *trace_dir; /* --dir: where traces and profiles for a job's page are */
 	enum jobs_group_by by;
@@ -41,7 +42,7 @@ void report_whose(const struct report_options *o, char *buf, size_t size);
 /* Returns the end of period P, or now if P is not over. */
 uint64_t report_end(const struct report_options *o, const struct period *p);
 
-/* Opens o->out, or returns stdout. NULL: it failed, and the reason was printed. */
+/* report_output.c: opens o->out, or returns stdout. NULL: it failed, and the reason was printed. */
 FILE *report_open(const struct report_options *o);
 int report_close(const struct report_options *o, FILE *out, int rc);
 

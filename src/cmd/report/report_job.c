@@ -236,7 +236,7 @@ int report_job(const struct report_options *o, const char *text)
 	int rc;
 
 	if (job_ids_add(&ids, text, &err) < 0) {
-		rc = cmd_usage_error(&cmd_report, "%s", err.text);
+		rc = cmd_usage_error(o->self, "%s", err.text);
 	} else {
 		rc = CMD_OK;
 	}

@@ -148,7 +148,7 @@ static int check_rule(const struct report_options *o)
 
 	if (make_address(o->mail_to, "user", address, sizeof(address)))
 		return CMD_OK;
-	return cmd_usage_error(&cmd_report, "--mail-to '%s' is not an address", o->mail_to);
+	return cmd_usage_error(o->self, "--mail-to '%s' is not an address", o->mail_to);
 }
 
 int report_mail(const struct report_options *o)

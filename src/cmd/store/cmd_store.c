@@ -2,46 +2,16 @@
 /*
  * cmd_store.c - ceems store: shows records that were not delivered, and delivers records again.
  */
-#define _GNU_SOURCE /* strptime, timegm, setresuid */
+#define _GNU_SOURCE /* strptime, timegm */
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/store/store_cmd.h"
+#include "src/libutil/items.h"
 #include "src/libutil/parse.h"
-
-int store_cmd_error(int rc, const struct errmsg *err)
-{
-	(void)cmd_error("%s", err->text[0] ? err->text : strerror(-rc));
-	if (rc == -EACCES || rc == -EPERM)
-		(void)cmd_error("the store is SlurmUser's: run this as SlurmUser or root");
-	return CMD_FAILED;
-}
-
-int store_become_owner(const char *dir, struct errmsg *err)
-{
-	struct passwd *pw;
-	struct stat st;
-
-	if (geteuid())
-		return 0;
-	if (stat(dir, &st) < 0)
-		return errmsg_errno(err, -errno, "%s", dir);
-	if (!st.st_uid)
-		return 0;
-	pw = getpwuid(st.st_uid);
-	if ((pw ? initgroups(pw->pw_name, pw->pw_gid) : setgroups(0, NULL)) < 0 ||
-	    setresgid(pw ? pw->pw_gid : st.st_gid, pw ? pw->pw_gid : st.st_gid,
-		      pw ? pw->pw_gid : st.st_gid) < 0 ||
-	    setresuid(st.st_uid, st.st_uid, st.st_uid) < 0)
-		return errmsg_errno(err, -errno, "cannot become the owner of %s", dir);
-	return 0;
-}
 
 /* --- arguments ------------------------------------------------------------------------------------ */
 
@@ -50,7 +20,7 @@ static bool store_set_kinds(struct store_pick *p, const char *text)
 	char item[16];
 
 	p->kinds = 0;
-	while (settings_next_item(&text, item, sizeof(item))) {
+	while (items_next(&text, item, sizeof(item))) {
 		enum store_kind kind = store_kind_by_name(item);
 
 		if (!kind) {

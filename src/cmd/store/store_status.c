@@ -15,6 +15,7 @@
 #include "src/cmd/store/store_cmd.h"
 #include "src/librecord/exactjson.h"
 #include "src/libsink/sink.h"
+#include "src/libutil/items.h"
 
 struct status {
 	const struct settings *settings;
@@ -54,7 +55,7 @@ static bool store_is_wanted(const struct settings *s, const char *sink)
 	const char *list = s->sinks;
 	char name[64];
 
-	while (settings_next_item(&list, name, sizeof(name)))
+	while (items_next(&list, name, sizeof(name)))
 		if (!strcmp(name, sink))
 			return true;
 	return false;
@@ -116,7 +117,7 @@ static int status_read_sinks(struct status *st, struct store_view *v, struct err
 	char name[STORE_SINK_NAME_MAX];
 	int rc = 0;
 
-	while (rc == 0 && settings_next_item(&names, name, sizeof(name)))
+	while (rc == 0 && items_next(&names, name, sizeof(name)))
 		rc = status_add_sink(&list, name);
 	return rc < 0 ? rc : store_view_sinks(v, status_visit_sink, &list, err);
 }

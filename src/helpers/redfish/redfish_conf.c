@@ -8,6 +8,7 @@
 
 #include "src/helpers/redfish/redfish_json.h"
 #include "src/libcore/settings.h"
+#include "src/libutil/items.h"
 #include "src/libutil/kvconf.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/trust.h"
@@ -30,7 +31,7 @@ static int parse_controls(const char *value, void *field, const struct kvconf_ke
 	char item[8];
 
 	(void)key;
-	while (settings_next_item(&value, item, sizeof(item))) {
+	while (items_next(&value, item, sizeof(item))) {
 		uint64_t n;
 
 		if (parse_u64(item, &n) < 0 || n >= REDFISH_CONTROLS)

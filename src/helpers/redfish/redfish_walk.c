@@ -8,6 +8,7 @@
 
 #include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/items.h"
 #include "src/libutil/util.h"
 
 /* A node has a few chassis (board, GPU tray, risers); a manager of a rack some dozen, and as many systems. */
@@ -91,7 +92,7 @@ static bool is_listed(const char *list, const char *path)
 	const struct id id = id_of(path);
 	char item[sizeof(id.text)];
 
-	while (settings_next_item(&list, item, sizeof(item)))
+	while (items_next(&list, item, sizeof(item)))
 		if (!strcmp(item, id.text))
 			return true;
 	return false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/libutil/fileio.h"
+#include "src/libutil/items.h"
 #include "tap.h"
 
 static const struct {
@@ -85,9 +86,9 @@ int main(void)
 	       "beside slurm.conf, unless it is only in the configured folder");
 	ok(strstr(configured, "/ceems.conf"), "in the configured folder");
 	list = " file, kafka ,,";
-	ok(settings_next_item(&list, item, sizeof(item)) && !strcmp(item, "file"), "first item");
-	ok(settings_next_item(&list, item, sizeof(item)) && !strcmp(item, "kafka"), "second");
-	ok(!settings_next_item(&list, item, sizeof(item)), "no third");
+	ok(items_next(&list, item, sizeof(item)) && !strcmp(item, "file"), "first item");
+	ok(items_next(&list, item, sizeof(item)) && !strcmp(item, "kafka"), "second");
+	ok(!items_next(&list, item, sizeof(item)), "no third");
 	unlink(path);
 	return done_testing();
 }
