@@ -39,12 +39,44 @@ for document in $documents; do
 	ok $? "$document is in the tarball"
 done
 
-missing=
-for file in $(grep -ohE '\<(src|recorder|jobcomp|acct_gather|spank|bpf|sql|m4|contrib|tests)/[A-Za-z0-9_./-]+\.[a-z0-9]+' \
-	README.md CONTRIBUTING.md SECURITY.md doc/*.md | grep -vE 'NAME|^tests/arch/metrics.md' | sort -u); do
-	[ -e "$file" ] || missing="$missing $file"
+folders='src slurmdb recorder jobcomp acct_gather spank bpf sql m4 contrib tests doc config .ci .github'
+# paths FILE: prints the paths of our tree that it names, also patterns such as src/cmd/check_*.c. NAME stands for a name;
+# jobcomp/kafka is a value in slurm.conf; metrics.md is made in the build.
+paths() {
+	grep -oE '(^|[^A-Za-z0-9_./-])(\.\./)?('"$(echo "$folders" | tr ' ' '|')"')/[A-Za-z0-9_./*-]*' "$1" |
+		sed -E 's/^[^A-Za-z0-9_.]//; s|^\.\./||; s/[.]$//' |
+		grep -vE 'NAME|NNNN|^jobcomp/[a-z]+$|^tests/arch/metrics\.md$' | sort -u
+}
+
+# is_path PATH: is it there, or what it is made of, or a test that begins so? Programs of unit tests are built in tests/unit.
+is_path() {
+	# shellcheck disable=SC2086 # may be a pattern
+	for found in $1 $1.c $1.in $1-*; do
+		[ ! -e "$found" ] || return 0
+	done
+	case $1 in
+	tests/unit/*) [ -n "$(find tests/unit -name "${1##*/}.c")" ] ;;
+	*) return 1 ;;
+	esac
+}
+
+# names FILE: prints the names of files without their folder, as in "src/libledger/split.c, split_static.c"
+names() {
+	grep -oE '(`|, |  )[a-z0-9_-]+\.(c|h|def|t|am|awk|py)\>' "$1" | sed 's/^[`, ]*//' | sort -u
+}
+
+# shellcheck disable=SC2086 # several folders
+files=$(find $folders -type f 2>/dev/null | sed 's|.*/||' | sort -u)
+for document in $documents; do
+	missing=
+	for path in $(paths "$document"); do
+		is_path "$path" || missing="$missing $path"
+	done
+	for name in $(names "$document"); do
+		echo "$files" | grep -qxF -e "$name" || missing="$missing $name"
+	done
+	is "$missing" "" "files that $document names are there"
 done
-is "$missing" "" "files that documents name are there"
 
 # The code's span attributes must be those of doc/traces.md, including OpenTelemetry's.
 missing=
