@@ -109,6 +109,9 @@ lines=$(wc -l <README.md)
 [ "$lines" -le 150 ]
 ok $? "README.md has at most 150 lines, $lines now"
 
+is "$(awk '/^[^ ]/ { section = $0; n = 0 } /^ / && ++n == 61 { print section }' NEWS)" "" \
+	"a section of NEWS has at most 60 lines"
+
 # Texts must describe the present code only; git has the earlier ones.
 is "$(grep -nEiw 'previously|formerly|used to be|(this|old|last) tree|tree [0-9a-f]{7}|until now|in the past|(was|were) tried' \
 	README.md CONTRIBUTING.md SECURITY.md NEWS doc/*.md doc/*.in)" "" "no document describes an earlier state of the code"
