@@ -7,7 +7,7 @@
 cd "$top_srcdir" || exit 1
 documents=$(find README.md CONTRIBUTING.md SECURITY.md doc contrib -name '*.md' | sort)
 # Our files without tests, because test data has words that are not English.
-texts=$(find README.md CONTRIBUTING.md SECURITY.md NEWS .github doc src bpf spank jobcomp recorder acct_gather sql contrib -type f \
+texts=$(find README.md CONTRIBUTING.md SECURITY.md MAINTAINERS NEWS .github doc src bpf spank jobcomp recorder acct_gather sql contrib -type f \
 	! -name '*.csv' ! -name Makefile ! -name Makefile.in ! -path '*/.*' | sort)
 
 # anchors FILE: prints the anchor of each heading, as GitHub and GitLab make it
@@ -67,7 +67,7 @@ names() {
 
 # shellcheck disable=SC2086 # several folders
 files=$(find $folders -type f 2>/dev/null | sed 's|.*/||' | sort -u)
-for document in $documents $(find .github -type f | sort); do
+for document in $documents MAINTAINERS $(find .github -type f | sort); do
 	missing=
 	for path in $(paths "$document"); do
 		is_path "$path" || missing="$missing $path"
@@ -77,6 +77,12 @@ for document in $documents $(find .github -type f | sort); do
 	done
 	is "$missing" "" "files that $document names are there"
 done
+
+missing=
+for folder in $(sed -n 's/^SUBDIRS = //p' Makefile.am | sed 's/\<src\>//') src/*/; do
+	grep -qF -e " ${folder%/}/" MAINTAINERS || missing="$missing $folder"
+done
+is "$missing" "" "each folder has an area in MAINTAINERS"
 
 # The code's span attributes must be those of doc/traces.md, including OpenTelemetry's.
 missing=
