@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What only git knows: subjects of commits, and whether .gitignore hides a file of ours. Skipped in a tarball.
+# What git shows: subjects of commits, the licence of each source file, and whether .gitignore hides a file of ours. Skipped
+# in a tarball.
 . "$top_srcdir/tests/tap/tap.sh"
 # The commits behind this one follow the rules of CONTRIBUTING.md. Some before it have longer subjects.
 base=6a375f2d
@@ -10,6 +11,10 @@ cd "$top_srcdir" || exit 1
 why=$(git rev-parse HEAD 2>&1 >/dev/null) || skip_all "git does not read the checkout: $(echo "$why" | head -n 1)"
 
 is "$(git ls-files -ci --exclude-standard)" "" ".gitignore hides no file that git has"
+is "$(git ls-files '*.[cht]' '*.sh' '*.py' '*.awk' '*.def' '*.m4' '*Makefile.am' |
+	xargs awk 'FNR == 1 { has[FILENAME] = 0 }
+		FNR <= 3 && /SPDX-License-Identifier: GPL-2\.0/ { has[FILENAME] = 1 }
+		END { for (file in has) if (!has[file]) print file }')" "" "each source file says its licence"
 
 if git merge-base --is-ancestor "$base" HEAD 2>/dev/null; then
 	subjects=$(git log --no-merges --format='%h %s' "$base..HEAD")
