@@ -5,9 +5,11 @@
 # code.
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
+sources='acct_gather spank jobcomp slurmdb recorder bpf sql src'
 documents=$(find README.md CONTRIBUTING.md SECURITY.md doc contrib -name '*.md' | sort)
 # Our files without tests, because test data has words that are not English.
-texts=$(find README.md CONTRIBUTING.md SECURITY.md MAINTAINERS NEWS .github doc src bpf spank jobcomp recorder acct_gather sql contrib -type f \
+# shellcheck disable=SC2086 # several folders
+texts=$(find README.md CONTRIBUTING.md SECURITY.md MAINTAINERS NEWS .github doc contrib $sources -type f \
 	! -name '*.csv' ! -name Makefile ! -name Makefile.in ! -path '*/.*' | sort)
 
 # anchors FILE: prints the anchor of each heading, as GitHub and GitLab make it
@@ -39,7 +41,7 @@ for document in $documents; do
 	ok $? "$document is in the tarball"
 done
 
-folders='src slurmdb recorder jobcomp acct_gather spank bpf sql m4 contrib tests doc config .ci .github'
+folders="$sources m4 config contrib tests doc .ci .github"
 # paths FILE: prints the paths of our tree that it names, also patterns such as src/cmd/check_*.c. NAME stands for a name;
 # jobcomp/kafka is a value in slurm.conf; metrics.md is made in the build.
 paths() {
@@ -99,7 +101,8 @@ done
 is "$unknown" "" "and no others"
 
 # Log lines that the guide explains must be in the code: compares the text between the placeholders for values.
-code=$(find acct_gather spank jobcomp recorder src bpf -name '*.c' | sort | xargs cat | tr '\n' ' ' |
+# shellcheck disable=SC2086 # several folders
+code=$(find $sources -name '*.c' | sort | xargs cat | tr '\n' ' ' |
 	sed 's/"[ \t]*"//g; s/"[ \t]*PRI[a-z0-9]*[ \t]*"//g')
 unknown=$(sed -n '/^## Troubleshooting by log line/,/^### What a user/s/^| `\(.*\)` |.*/\1/p' doc/admin-guide.md |
 	sed -E 's/[A-Z]{2,}|\<N\>/\n/g' | sed 's/^[ .:;,]*//; s/[ .:;,-]*$//' | grep ... | sort -u |
@@ -121,9 +124,9 @@ is "$(awk '/^[^ ]/ { section = $0; n = 0 } /^ / && ++n == 61 { print section }' 
 # Texts must describe the present code only; git has the earlier ones.
 is "$(grep -nEiw 'previously|formerly|used to be|(this|old|last) tree|tree [0-9a-f]{7}|until now|in the past|(was|were) tried' \
 	README.md CONTRIBUTING.md SECURITY.md NEWS doc/*.md doc/*.in)" "" "no document describes an earlier state of the code"
-# shellcheck disable=SC2046 # several files
+# shellcheck disable=SC2046,SC2086 # several files, folders
 is "$(grep -nEiw 'previously|formerly|used to be|in the past|(was|were) renamed (to|from)|old (code|tree)' \
-	$(find src bpf spank jobcomp recorder acct_gather sql -name '*.[ch]' -o -name '*.[1-8].in' -o -name '*.sql.in'))" "" \
+	$(find $sources -name '*.[ch]' -o -name '*.[1-8].in' -o -name '*.sql.in'))" "" \
 	"nor does a comment or a manual page"
 
 if command -v codespell >/dev/null; then

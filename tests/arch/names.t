@@ -6,7 +6,7 @@
 cd "$top_srcdir" || exit 1
 
 names() {
-	find src bpf spank jobcomp recorder acct_gather -name '*.c' ! -path '*/build*' | sort |
+	find src bpf spank jobcomp slurmdb recorder acct_gather -name '*.c' ! -path '*/build*' | sort |
 		xargs grep -HoE '^static [a-z_0-9 ]*[ *][a-z]+\(' | sed -E 's/^([^:]*):.*[ *]([a-z]+)\($/\2 \1/' | sort -u
 }
 is "$(names | awk '{ if ($1 == last) print $0 " and " file; last = $1; file = $2 }')" "" \
