@@ -6,10 +6,10 @@
 . "$top_srcdir/tests/tap/tap.sh"
 cd "$top_srcdir" || exit 1
 sources='acct_gather spank jobcomp slurmdb recorder bpf sql src'
-documents=$(find README.md CONTRIBUTING.md SECURITY.md doc contrib -name '*.md' | sort)
+documents=$(find README.md CONTRIBUTING.md SECURITY.md tests/README.md doc contrib -name '*.md' | sort)
 # Our files without tests, because test data has words that are not English.
 # shellcheck disable=SC2086 # several folders
-texts=$(find README.md CONTRIBUTING.md SECURITY.md MAINTAINERS NEWS .github doc contrib $sources -type f \
+texts=$(find README.md CONTRIBUTING.md SECURITY.md MAINTAINERS NEWS tests/README.md .github doc contrib $sources -type f \
 	! -name '*.csv' ! -name Makefile ! -name Makefile.in ! -path '*/.*' | sort)
 
 # anchors FILE: prints the anchor of each heading, as GitHub and GitLab make it
@@ -37,7 +37,7 @@ for document in $documents; do
 		esac
 	done
 	is "$dead" "" "links of $document"
-	grep -qwF -e "$document" -e "${document#contrib/}" Makefile.am contrib/Makefile.am
+	grep -qwF -e "$document" Makefile.am || grep -qwF -e "${document#*/}" "${document%%/*}/Makefile.am"
 	ok $? "$document is in the tarball"
 done
 
@@ -85,6 +85,12 @@ for folder in $(sed -n 's/^SUBDIRS = //p' Makefile.am | sed 's/\<src\>//') src/*
 	grep -qF -e " ${folder%/}/" MAINTAINERS || missing="$missing $folder"
 done
 is "$missing" "" "each folder has an area in MAINTAINERS"
+
+missing=
+for folder in tests/*/; do
+	grep -qF -e "\`${folder%/}\`" tests/README.md || missing="$missing $folder"
+done
+is "$missing" "" "tests/README.md says what each folder of tests is for"
 
 # The code's span attributes must be those of doc/traces.md, including OpenTelemetry's.
 missing=
