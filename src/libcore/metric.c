@@ -7,21 +7,6 @@
 
 #include "src/libutil/util.h"
 
-#define UJ_PER_JOULE UINT64_C(1000000)
-/* TRES have micrograms: 2^64 ug are 18 million tonnes, the emissions of 40 TWh at 450 g/kWh. */
-#define NG_PER_UG UINT64_C(1000)
-/*
- * TRES have microseconds, because ns would overflow: 2^64 ns are 584 years, the CPU time of 100,000
- * CPUs in two days.
- */
-#define NS_PER_US UINT64_C(1000)
-/*
- * TRES have thousands of events, because single events would overflow: 2,400 CPUs reach 2^64 cycles
- * in a month, and 15 nodes fetch 2^64 bytes from memory. In thousands, it takes 2 million CPUs.
- */
-#define EVENTS_PER_TRES UINT64_C(1000)
-#define BYTES_PER_KIB UINT64_C(1024)
-
 const struct metric_info metric_table[METRIC_N] = {
 #define METRIC(id, ...) [METRIC_##id] = { __VA_ARGS__ },
 #include "src/libcore/metrics.def"
@@ -43,57 +28,30 @@ const char *metric_source_name(enum metric m)
 	return metric_table[m].name + strlen("source_");
 }
 
-static bool metric_is_fast(enum metric m)
+static uint64_t tres_scale(enum metric m)
 {
-	return metric_table[m].flags & METRIC_FAST;
-}
+	const struct unit_info *unit = &unit_table[metric_table[m].unit];
 
-static uint64_t tres_divisor(enum metric m)
-{
-	switch (metric_table[m].unit) {
-	case UNIT_UJ:
-		return UJ_PER_JOULE;
-	case UNIT_NG:
-		return NG_PER_UG;
-	case UNIT_NS:
-		return NS_PER_US;
-	case UNIT_BYTES:
-		return metric_is_fast(m) ? BYTES_PER_KIB : 1;
-	case UNIT_COUNT:
-		return metric_is_fast(m) ? EVENTS_PER_TRES : 1;
-	}
-	return 1;
+	return metric_table[m].flags & METRIC_FAST ? unit->fast_tres_scale : unit->tres_scale;
 }
 
 const char *metric_tres_unit(enum metric m)
 {
-	switch (metric_table[m].unit) {
-	case UNIT_UJ:
-		return "J";
-	case UNIT_NG:
-		return "ug";
-	case UNIT_NS:
-		return "us";
-	case UNIT_BYTES:
-		return metric_is_fast(m) ? "KiB" : "bytes";
-	case UNIT_COUNT:
-		return metric_is_fast(m) ? "1000" : "";
-	}
-	return "";
+	const struct unit_info *unit = &unit_table[metric_table[m].unit];
+
+	return metric_table[m].flags & METRIC_FAST ? unit->fast_tres : unit->tres;
 }
 
 uint64_t metric_to_tres(enum metric m, uint64_t value)
 {
-	uint64_t d = tres_divisor(m);
-
-	return value / d + (value % d >= d - value % d && d > 1);
+	return unit_round(value, tres_scale(m));
 }
 
 uint64_t metric_from_tres(enum metric m, uint64_t tres_value)
 {
 	uint64_t v;
 
-	return __builtin_mul_overflow(tres_value, tres_divisor(m), &v) ? UINT64_MAX : v;
+	return __builtin_mul_overflow(tres_value, tres_scale(m), &v) ? UINT64_MAX : v;
 }
 
 const char *metric_reason_text(enum metric_reason reason)

@@ -15,22 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libcore/unit.h"
+
 enum metric {
 #define METRIC(id, ...) METRIC_##id,
 #include "src/libcore/metrics.def"
 #undef METRIC
 	METRIC_N
-};
-
-enum metric_unit {
-	UNIT_UJ,    /* microjoules; in TRES and JSON joules */
-	/*
-	 * nanograms of CO2e (64 bits: 18,000 t); in TRES micrograms (18 million t), in JSON grams
-	 */
-	UNIT_NG,
-	UNIT_BYTES, /* bytes; in TRES KiB for bytes from memory (METRIC_FAST) */
-	UNIT_NS,    /* nanoseconds; in TRES microseconds, in JSON and Prometheus seconds */
-	UNIT_COUNT, /* a count; in TRES thousands for hardware events (METRIC_FAST) */
 };
 
 /* How the values of tasks, nodes or steps become one value. */

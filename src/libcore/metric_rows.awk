@@ -29,16 +29,7 @@ function fields(row,    n, c, i, in_text, text) {
 	return n
 }
 
-function suffix(unit) {
-	return unit == "UNIT_UJ" ? "_j" : unit == "UNIT_NG" ? "_g" : unit == "UNIT_NS" ? "_s" : ""
-}
-
 BEGIN {
-	units["UNIT_UJ"] = "J"
-	units["UNIT_NG"] = "g"
-	units["UNIT_BYTES"] = "bytes"
-	units["UNIT_NS"] = "s"
-	units["UNIT_COUNT"] = "count"
 	demands["DEMAND_NONE"] = "always"
 	demands["DEMAND_IO"] = "`--ceems-perf=io`"
 	demands["DEMAND_NET"] = "`--ceems-perf=net`"
@@ -51,6 +42,12 @@ FNR == 1 && NR == 1 {
 }
 
 FILENAME == rows {
+	if (fields($0) == 15 && f[1] == "unit") {
+		suffix["UNIT_" f[2]] = f[4]
+		units["UNIT_" f[2]] = f[7]
+		has_fraction["UNIT_" f[2]] = f[9] == "true"
+		next
+	}
 	if (fields($0) == 5 && f[1] == "controller")
 		controller[++ncontroller] = sprintf("| `%s` | %s | %s | %s |", f[2], f[3], f[4] == "" ? "-" : f[4], f[5])
 	if (fields($0) < 15)
@@ -59,8 +56,8 @@ FILENAME == rows {
 	name[n] = f[2]
 	help[n] = f[4]
 	group[n] = f[5]
-	is_decimal[n] = f[6] == "UNIT_NG" || f[6] == "UNIT_NS"
-	column[n] = f[2] suffix(f[6])
+	is_decimal[n] = has_fraction[f[6]]
+	column[n] = f[2] suffix[f[6]]
 	unit[n] = units[f[6]]
 	tres[n] = f[8]
 	side[n] = f[9] == "SIDE_IN" ? "in" : "out"

@@ -7,101 +7,15 @@
 #include "src/libcore/domain.h"
 #include "src/libutil/util.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
-/* The steps of a unit, largest first; the last step takes what is left. */
-struct step {
-	uint64_t size;
-	const char *name;
-};
-
-static const struct step energy[] = { { UINT64_C(3600000000000), "kWh" },
-				      { 1000000000, "kJ" },
-				      { 1000000, "J" },
-				      { 1000, "mJ" },
-				      { 1, "uJ" } };
-static const struct step watt_hours[] = { { UINT64_C(3600000000000000), "MWh" },
-					  { UINT64_C(3600000000000), "kWh" },
-					  { UINT64_C(3600000000), "Wh" },
-					  { 3600000, "mWh" },
-					  { 3600, "uWh" },
-					  { 1, "uWh" } };
-static const struct step mass[] = { { UINT64_C(1000000000000), "kg" },
-				    { 1000000000, "g" },
-				    { 1000000, "mg" },
-				    { 1000, "ug" },
-				    { 1, "ng" } };
-static const struct step bytes[] = { { UINT64_C(1) << 50, "PiB" }, { UINT64_C(1) << 40, "TiB" },
-				     { 1 << 30, "GiB" },	    { 1 << 20, "MiB" },
-				     { 1 << 10, "KiB" },	    { 1, "B" } };
-static const struct step seconds[] = { { NS_PER_S, "s" }, { 1000000, "ms" }, { 1000, "us" },
-				       { 1, "ns" } };
-static const struct step large[] = { { UINT64_C(1000000000000), "T" },
-				     { 1000000000, "G" },
-				     { 1000000, "M" } };
-
-static void scaled(const struct step *s, uint64_t value, char *buf, size_t size)
-{
-	double v;
-
-	while (s->size > 1 && value < s->size)
-		s++;
-	v = (double)value / (double)s->size;
-	/* 9.996 is shown as 10.0, not as 10.00 */
-	(void)snprintf(buf, size, "%.*f %s", s->size == 1 ? 0 : v < 9.995 ? 2 : 1, v, s->name);
-}
-
-static void metric_text_count(uint64_t value, char *buf, size_t size)
-{
-	if (value >= 1000000)
-		scaled(large, value, buf, size);
-	else if (value >= 1000)
-		(void)snprintf(buf, size, "%" PRIu64 ",%03" PRIu64, value / 1000, value % 1000);
-	else
-		(void)snprintf(buf, size, "%" PRIu64, value);
-}
-
-static void duration(uint64_t ns, char *buf, size_t size)
-{
-	uint64_t s = ns / NS_PER_S;
-
-	if (s >= 3600)
-		(void)snprintf(buf, size, "%" PRIu64 "h%02" PRIu64 "m%02" PRIu64 "s", s / 3600,
-			       s / 60 % 60, s % 60);
-	else if (s >= 120)
-		(void)snprintf(buf, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
-	else
-		scaled(seconds, ns, buf, size);
-}
-
 const char *metric_text_value(enum metric_unit unit, uint64_t value, char *buf, size_t size)
 {
-	switch (unit) {
-	case UNIT_UJ:
-		scaled(energy, value, buf, size);
-		break;
-	case UNIT_NG:
-		if (value)
-			scaled(mass, value, buf, size);
-		else
-			(void)snprintf(buf, size, "0 g");
-		break;
-	case UNIT_BYTES:
-		scaled(bytes, value, buf, size);
-		break;
-	case UNIT_NS:
-		duration(value, buf, size);
-		break;
-	case UNIT_COUNT:
-		metric_text_count(value, buf, size);
-		break;
-	}
+	unit_table[unit].text(value, buf, size);
 	return buf;
 }
 
 const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size)
 {
-	double kwh = (double)energy_uj / 3.6e12;
+	double kwh = (double)energy_uj / (double)UJ_PER_KWH;
 	double limit = 9.95;
 	int digits = 1;
 
@@ -117,10 +31,7 @@ const char *metric_text_kwh(uint64_t energy_uj, char *buf, size_t size)
 
 const char *metric_text_wh(uint64_t energy_uj, char *buf, size_t size)
 {
-	if (energy_uj && energy_uj < 3600)
-		(void)snprintf(buf, size, "<1 uWh");
-	else
-		scaled(watt_hours, energy_uj, buf, size);
+	unit_text_watt_hours(energy_uj, buf, size);
 	return buf;
 }
 

@@ -73,7 +73,7 @@ static void put_parts(struct writer *w)
 {
 	static const struct prom_family energy = {
 		"ceems_node_part_energy_joules_total", "counter",
-		"Energy of a socket, its memory, a GPU or the node's rest", 1000000
+		"Energy of a socket, its memory, a GPU or the node's rest", UJ_PER_J
 	};
 	static const struct prom_family power = {
 		"ceems_node_part_power_watts", "gauge",
@@ -180,12 +180,12 @@ static const struct prom_family *rapl_family(const char *kind)
 		struct prom_family family;
 	} rapl[] = {
 		{ "package", { "ceems_rapl_package_joules_total", "counter",
-			       "Current RAPL package value in joules", 1000000 } },
+			       "Current RAPL package value in joules", UJ_PER_J } },
 		{ "dram", { "ceems_rapl_dram_joules_total", "counter",
-			    "Current RAPL dram value in joules", 1000000 } },
+			    "Current RAPL dram value in joules", UJ_PER_J } },
 		{ "psys", { "ceems_rapl_psys_joules_total", "counter",
 			    "Current RAPL value of the platform, packages and memory included, in joules",
-			    1000000 } },
+			    UJ_PER_J } },
 	};
 	size_t i;
 
@@ -228,7 +228,7 @@ static void put_node_energy(struct writer *w)
 {
 	static const struct prom_family energy = {
 		"ceems_node_energy_joules_total", "counter",
-		"Energy of the node since the ledger began, jobs or not", 1000000
+		"Energy of the node since the ledger began, jobs or not", UJ_PER_J
 	};
 	static const struct prom_family power = {
 		"ceems_node_power_watts", "gauge",
@@ -244,19 +244,19 @@ static void put_node_energy(struct writer *w)
 	put_rapl(w);
 	prom_put_node(&w->prom, "ceems_node_unallocated_joules_total", "counter",
 		      "Idle energy of what no job had allocated",
-		      account_total_uj(&p->unallocated), 1000000);
+		      account_total_uj(&p->unallocated), UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_system_joules_total", "counter",
 		      "Energy of processes outside of jobs", account_total_uj(&p->system),
-		      1000000);
+		      UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_retired_joules_total", "counter",
 		      "Energy of jobs that are no longer listed",
-		      account_total_uj(&p->retired), 1000000);
+		      account_total_uj(&p->retired), UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_conservation_error_joules_total", "counter",
 		      "Measured energy that the accounts miss or have too much; anything but 0 is a bug",
-		      p->conservation_error_uj, 1000000);
+		      p->conservation_error_uj, UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_sensor_disagreement_joules_total", "counter",
 		      "Energy of the parts beyond what the node's own sensor shows",
-		      p->disagreement_uj, 1000000);
+		      p->disagreement_uj, UJ_PER_J);
 	textfile_emissions_put(&w->prom, p, w->in);
 }
 
@@ -350,19 +350,6 @@ static void sum_jobs(struct writer *w)
 	}
 }
 
-static uint64_t prom_units(enum metric_unit unit)
-{
-	switch (unit) {
-	case UNIT_UJ:
-		return 1000000;
-	case UNIT_NG: /* grams */
-	case UNIT_NS:
-		return 1000000000;
-	default:
-		return 1;
-	}
-}
-
 /* Returns the help text of a family, to which several metrics may belong. */
 static const char *family_help(const struct metric_info *info)
 {
@@ -378,7 +365,7 @@ static void put_job_values(struct writer *w, enum metric m)
 {
 	const struct metric_info *info = &metric_table[m];
 	const struct prom_family f = {
-		info->prom, "counter", family_help(info), prom_units(info->unit)
+		info->prom, "counter", family_help(info), unit_table[info->unit].scale
 	};
 	uint32_t i;
 

@@ -4,7 +4,6 @@
 #include "src/libnode/textfile_internal.h"
 #include "src/libutil/clock.h"
 
-#define NG_PER_G UINT64_C(1000000000)
 
 /* A factor that is written, as two gauges. */
 struct shown_factor {

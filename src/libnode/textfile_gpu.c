@@ -50,7 +50,7 @@ static void put_energy(struct prom *p, const struct ledger_page *page,
 {
 	static const struct prom_family f = {
 		"ceems_gpu_energy_joules_total", "counter",
-		"Energy of a GPU since the ledger began, held by a job or not", 1000000
+		"Energy of a GPU since the ledger began, held by a job or not", UJ_PER_J
 	};
 	uint32_t i;
 

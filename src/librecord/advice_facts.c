@@ -10,9 +10,9 @@
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/cleaner_hour.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/round.h"
 
-#define NS_PER_S 1e9
 #define S_PER_MIN 60.0
 #define MIB 1048576.0
 #define GIB 1073741824.0
@@ -157,7 +157,7 @@ static void set_steps(struct advice_facts *f, const struct record *r)
 			n++;
 		}
 		if (record_step_imbalance(s, METRIC_CPU_TIME, &imbalance) &&
-		    (double)s->values.value[METRIC_CPU_TIME] > LONG_STEP * NS_PER_S * f->value[FACT_CPU_TIME])
+		    (double)s->values.value[METRIC_CPU_TIME] > LONG_STEP * NSEC_PER_SEC * f->value[FACT_CPU_TIME])
 			set(f, FACT_IMBALANCE, imbalance);
 	}
 	if (tasks > 0)
@@ -195,12 +195,12 @@ static void set_cpus(struct advice_facts *f, const struct record *r, const struc
 	if (f->known[FACT_ELAPSED])
 		set(f, FACT_CPU_TIME, f->value[FACT_CPUS_BUSY] * f->value[FACT_ELAPSED]);
 	set_metric(f, FACT_CPU_THROTTLED, r, METRIC_CPU_THROTTLED,
-		   NS_PER_S * f->value[FACT_ELAPSED] * f->value[FACT_CPUS]);
+		   NSEC_PER_SEC * f->value[FACT_ELAPSED] * f->value[FACT_CPUS]);
 }
 
 static void set_memory(struct advice_facts *f, const struct record *r)
 {
-	const double node_s = NS_PER_S * f->value[FACT_ELAPSED] * f->value[FACT_NODES];
+	const double node_s = NSEC_PER_SEC * f->value[FACT_ELAPSED] * f->value[FACT_NODES];
 
 	set_metric(f, FACT_MEMORY_PEAK, r, METRIC_MEMORY_PEAK, 1);
 	set_metric(f, FACT_MEMORY_ALLOCATED, r, METRIC_MEMORY_ALLOCATED, 1);
@@ -340,7 +340,7 @@ const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact
 		(void)snprintf(buf, ADVICE_FACT_TEXT_MAX, "%.0f %%", 100 * v);
 		break;
 	case TIME:
-		metric_text_value(UNIT_NS, round_u64(v * NS_PER_S), text, sizeof(text));
+		metric_text_value(UNIT_NS, round_u64(v * NSEC_PER_SEC), text, sizeof(text));
 		(void)snprintf(buf, ADVICE_FACT_TEXT_MAX, "%s", text);
 		break;
 	case TIME_OPTION:

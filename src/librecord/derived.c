@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "src/libcore/metric_text.h"
+#include "src/libutil/clock.h"
 
-#define NS_PER_S 1e9
-#define UJ_PER_J 1e6
 #define BYTES_PER_KIB 1024.0
 /* CPU time without counters that is tolerated: a batch script's, or an exec's */
 #define MIN_LACK_NS 100000000u
@@ -124,13 +123,13 @@ static bool value_of(enum derived d, const struct values *f, uint64_t elapsed_ns
 	case DERIVED_IPC:
 		return derived_ratio(f, METRIC_INSTRUCTIONS, METRIC_CYCLES, 1, ret);
 	case DERIVED_FREQUENCY:
-		return derived_ratio(f, METRIC_CYCLES, METRIC_PMU_ENABLED, NS_PER_S, ret);
+		return derived_ratio(f, METRIC_CYCLES, METRIC_PMU_ENABLED, NSEC_PER_SEC, ret);
 	case DERIVED_FLOP_PER_S:
 		return is_all_counted(f) &&
-		       rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NS_PER_S, ret);
+		       rate(f, METRIC_FP_OPERATIONS, (double)elapsed_ns / NSEC_PER_SEC, ret);
 	case DERIVED_MEMORY_BYTES_PER_S:
 		return is_all_counted(f) &&
-		       rate(f, METRIC_MEMORY_BYTES, (double)elapsed_ns / NS_PER_S, ret);
+		       rate(f, METRIC_MEMORY_BYTES, (double)elapsed_ns / NSEC_PER_SEC, ret);
 	case DERIVED_CACHE_MISS_RATE:
 		return share(f, METRIC_CACHE_MISSES, METRIC_CACHE_REFERENCES, ret);
 	case DERIVED_BRANCH_MISS_RATE:
@@ -143,13 +142,13 @@ static bool value_of(enum derived d, const struct values *f, uint64_t elapsed_ns
 		return share(f, METRIC_PMU_RUNNING, METRIC_PMU_ENABLED, ret);
 	case DERIVED_JOULES_PER_INSTRUCTION:
 		return is_all_counted(f) &&
-		       derived_ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / UJ_PER_J, ret);
+		       derived_ratio(f, METRIC_ENERGY, METRIC_INSTRUCTIONS, 1 / (double)UJ_PER_J, ret);
 	case DERIVED_IO_CACHE_RATE:
 		return io_cache_rate(f, ret);
 	case DERIVED_MEMORY_MEAN:
-		return rate(f, METRIC_MEMORY_TIME, (double)elapsed_ns / NS_PER_S / BYTES_PER_KIB, ret);
+		return rate(f, METRIC_MEMORY_TIME, (double)elapsed_ns / NSEC_PER_SEC / BYTES_PER_KIB, ret);
 	case DERIVED_PAGE_CACHE_MEAN:
-		return rate(f, METRIC_CACHE_TIME, (double)elapsed_ns / NS_PER_S / BYTES_PER_KIB, ret);
+		return rate(f, METRIC_CACHE_TIME, (double)elapsed_ns / NSEC_PER_SEC / BYTES_PER_KIB, ret);
 	case DERIVED_MEMORY_EFFICIENCY:
 		return derived_ratio(f, METRIC_MEMORY_PEAK, METRIC_MEMORY_ALLOCATED, 1, ret);
 	case DERIVED_GPU_UTILIZATION:

@@ -306,7 +306,7 @@ static bool mean_factor(const struct job_screen *s, double *ret)
 			continue;
 		if (!r->emissions.factor_ug_per_kwh.known || !values_has(&r->values, METRIC_ENERGY))
 			return false;
-		grams += (double)r->emissions.factor_ug_per_kwh.value / (double)RECORD_UG_PER_G *
+		grams += (double)r->emissions.factor_ug_per_kwh.value / (double)UG_PER_G *
 			 (double)r->values.value[METRIC_ENERGY];
 		uj += (double)r->values.value[METRIC_ENERGY];
 	}

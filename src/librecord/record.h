@@ -49,9 +49,6 @@ enum record_co2e_method {
 /* Returns "per-tick" or "mean-power"; "" for CO2E_UNKNOWN. */
 const char *record_co2e_method_name(enum record_co2e_method method);
 
-#define RECORD_UG_PER_G UINT64_C(1000000)
-#define RECORD_NG_PER_G UINT64_C(1000000000)
-
 /* How the emissions of a record were computed. An empty text or 0 means unknown. */
 struct record_emissions {
 	enum record_co2e_method method;

@@ -9,9 +9,7 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
-#define UJ_PER_J UINT64_C(1000000)
 #define NG_PER_UG UINT64_C(1000)
-#define UJ_PER_KWH UINT64_C(3600000000000)
 #define S_PER_HOUR 3600u
 
 static enum metric link_of(size_t step)

@@ -4,7 +4,6 @@
 #include "src/libcore/domain.h"
 #include "src/libutil/clock.h"
 
-#define UJ_PER_J UINT64_C(1000000)
 #define US_PER_S UINT64_C(1000000)
 
 /* --- computed members -------------------------------------------------------------------- */
@@ -198,7 +197,7 @@ const struct record_field record_job_fields[] = {
 	JOB("energy.source", CHARS, energy.source, AT_END, SQL("energy_source")),
 	JOB("energy.quality", CHARS, energy.quality, AT_END, SQL("energy_quality")),
 	JOB("emissions.method", CO2E_METHOD, emissions.method, AT_END, SQL("co2e_method")),
-	JOB("emissions.factor_g_per_kwh", MAYBE, emissions.factor_ug_per_kwh, AT_END, .scale = RECORD_UG_PER_G,
+	JOB("emissions.factor_g_per_kwh", MAYBE, emissions.factor_ug_per_kwh, AT_END, .scale = UG_PER_G,
 	    SQL("factor_g_per_kwh")),
 	JOB("emissions.kind", CHARS, emissions.kind, AT_END, SQL("factor_kind")),
 	JOB("emissions.scope", CHARS, emissions.scope, AT_END, SQL("factor_scope")),
@@ -207,9 +206,9 @@ const struct record_field record_job_fields[] = {
 	JOB("emissions.year", COUNT, emissions.year, AT_END, SQL("factor_year")),
 	JOB("emissions.pue", U64, emissions.pue_milli, AT_END, .scale = 1000, SQL("pue")),
 	JOB("emissions.market_factor_g_per_kwh", MAYBE, emissions.market_ug_per_kwh, AT_END,
-	    .scale = RECORD_UG_PER_G, SQL("market_g_per_kwh")),
+	    .scale = UG_PER_G, SQL("market_g_per_kwh")),
 	JOB("emissions.market_source", CHARS, emissions.market_source, AT_END, SQL("market_source")),
-	JOB("emissions.embodied_g", MAYBE, emissions.embodied_ng, AT_END, .scale = RECORD_NG_PER_G,
+	JOB("emissions.embodied_g", MAYBE, emissions.embodied_ng, AT_END, .scale = NG_PER_G,
 	    SQL("embodied_g")),
 	JOB("emissions.embodied_source", CHARS, emissions.embodied_source, AT_END, SQL("embodied_source")),
 	{ .path = "derived.", .kind = FIELD_RATIOS, AT_END, .ratio = job_ratio },
@@ -287,10 +286,5 @@ bool record_field_number(const struct record_field *f, const void *object, uint6
 
 uint64_t record_metric_scale(enum metric m)
 {
-	static const uint64_t scale[] = {
-		[UNIT_UJ] = UJ_PER_J, [UNIT_NG] = RECORD_NG_PER_G, [UNIT_NS] = NSEC_PER_SEC,
-		[UNIT_BYTES] = 1, [UNIT_COUNT] = 1,
-	};
-
-	return scale[metric_table[m].unit];
+	return unit_table[metric_table[m].unit].scale;
 }

@@ -11,7 +11,6 @@
 
 /* equals LEDGER_STEP_EXTERN and Slurm's SLURM_EXTERN_CONT */
 #define STEP_EXTERN UINT32_C(0xfffffffc)
-#define UJ_PER_J UINT64_C(1000000)
 
 static const struct record_step *extern_step(const struct record *r)
 {

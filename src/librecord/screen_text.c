@@ -16,7 +16,6 @@
 #define NOTE_COLUMN 45 /* column of the text at which a note begins, if there is room */
 #define BAR_COLUMNS 16
 #define BAR_TEXT_COLUMNS (TEXT_COLUMNS - BAR_COLUMNS - 2 - 7 - 3)
-#define UJ_PER_WH 3.6e9
 #define YEAR_AGO_S (300 * UINT64_C(86400))
 
 const char *screen_seconds(uint64_t s, char *buf)

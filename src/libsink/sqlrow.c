@@ -197,19 +197,12 @@ uint32_t sqlrow_submit_day(const struct record *r)
 /* Puts V, a value of metric M, in the unit of its column. */
 static void put_value(struct row *r, enum metric m, uint64_t v)
 {
-	switch (metric_table[m].unit) {
-	case UNIT_UJ:
-		put_number(r, metric_to_tres(m, v));
-		break;
-	case UNIT_NG:
-	case UNIT_NS:
-		put_decimal(r, v, record_metric_scale(m));
-		break;
-	case UNIT_BYTES:
-	case UNIT_COUNT:
-		put_number(r, v);
-		break;
-	}
+	const struct unit_info *unit = &unit_table[metric_table[m].unit];
+
+	if (unit->is_decimal)
+		put_decimal(r, v, unit->scale);
+	else
+		put_number(r, unit_round(v, unit->scale));
 }
 
 static void put_values(struct row *r, const struct values *f, const struct maybe_u64 *energy_j)

@@ -64,19 +64,13 @@ static void columns_of_fields(struct table *t, const struct record_field *f)
 
 static void columns_of_metrics(struct table *t)
 {
-	static const struct {
-		const char *suffix;
-		enum sqlrow_type type;
-	} unit[] = {
-		[UNIT_UJ] = { "_j", SQLROW_UNSIGNED }, [UNIT_NG] = { "_g", SQLROW_TEXT },
-		[UNIT_NS] = { "_s", SQLROW_TEXT }, [UNIT_BYTES] = { "", SQLROW_UNSIGNED },
-		[UNIT_COUNT] = { "", SQLROW_UNSIGNED },
-	};
 	unsigned int m;
 
-	metric_foreach(m)
-		column_add(t, metric_table[m].name, unit[metric_table[m].unit].suffix,
-			   unit[metric_table[m].unit].type);
+	metric_foreach(m) {
+		const struct unit_info *unit = &unit_table[metric_table[m].unit];
+
+		column_add(t, metric_table[m].name, unit->suffix, unit->is_decimal ? SQLROW_TEXT : SQLROW_UNSIGNED);
+	}
 }
 
 /* Fills tables[] with the columns in the order in which sqlrow.c puts their values. */

@@ -18,12 +18,7 @@ void stepseries_init(struct stepseries *s, const enum metric *metrics, size_t n,
 
 void stepseries_name(enum metric m, char name[STEPSERIES_NAME_SIZE])
 {
-	/* names of metrics in bytes end with the unit; the others get a suffix */
-	static const char *const suffix[] = {
-		[UNIT_UJ] = "_uj", [UNIT_NG] = "_ng", [UNIT_NS] = "_ns", [UNIT_BYTES] = "", [UNIT_COUNT] = "",
-	};
-
-	(void)snprintf(name, STEPSERIES_NAME_SIZE, "%s%s", metric_table[m].name, suffix[metric_table[m].unit]);
+	(void)snprintf(name, STEPSERIES_NAME_SIZE, "%s%s", metric_table[m].name, unit_table[metric_table[m].unit].name);
 }
 
 uint64_t stepseries_next(struct stepseries *s, const struct values *f, uint64_t elapsed_ns, uint64_t *gained)

@@ -100,16 +100,7 @@ static const char *unit_of(const struct trace_column *c)
 		return is_rate ? "B/s" : "B";
 	if (c->metric == METRIC_N)
 		return "";
-	switch (metric_table[c->metric].unit) {
-	case UNIT_UJ:
-		return is_rate ? "W" : "J";
-	case UNIT_NG:
-		return is_rate ? "g/s" : "g";
-	case UNIT_NS:
-		return is_rate ? "" : "s";
-	default:
-		return is_rate ? "/s" : "";
-	}
+	return is_rate ? unit_table[metric_table[c->metric].unit].rate : unit_table[metric_table[c->metric].unit].base;
 }
 
 const char *trace_axis_value(const struct trace_column *c, double value, char buf[TRACE_AXIS_TEXT])

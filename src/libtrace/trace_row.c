@@ -59,24 +59,10 @@ void trace_row_init(struct trace_row *r, const struct trace_start *start)
 	}
 }
 
-static const char *unit_suffix(enum metric_unit unit)
-{
-	switch (unit) {
-	case UNIT_UJ:
-		return "_j";
-	case UNIT_NG:
-		return "_g";
-	case UNIT_NS:
-		return "_s";
-	default: /* the names of bytes end in _bytes already */
-		return "";
-	}
-}
-
 void trace_row_column(enum metric m, char name[TRACE_COLUMN_MAX])
 {
 	(void)snprintf(name, TRACE_COLUMN_MAX, "%s%s", metric_table[m].name,
-		       unit_suffix(metric_table[m].unit));
+		       unit_table[metric_table[m].unit].suffix);
 }
 
 /* Name of an energy's rate: the rate of "cpu_energy_static" is "cpu_power_static_w". */
@@ -98,7 +84,7 @@ void trace_row_rate(enum metric m, char name[TRACE_COLUMN_MAX])
 		power_name(metric_table[m].name, name);
 	else
 		(void)snprintf(name, TRACE_COLUMN_MAX, "%s%s_per_s", metric_table[m].name,
-			       unit_suffix(metric_table[m].unit));
+			       unit_table[metric_table[m].unit].suffix);
 }
 
 /* --- text --------------------------------------------------------------------------------- */
@@ -132,33 +118,27 @@ static void row_cut_zeros(struct row_text *t)
 	t->buf[t->used] = '\0';
 }
 
-/* Writes VALUE / SCALE; SCALE is 10 to the power of DIGITS. */
-static void row_put_scaled(struct row_text *t, uint64_t value, uint64_t scale, int digits)
+/* Writes VALUE in the base unit; the scale is a power of ten. */
+static void row_put_value(struct row_text *t, const struct unit_info *unit, uint64_t value)
 {
-	row_put(t, "%" PRIu64 ".%0*" PRIu64, value / scale, digits, value % scale);
+	uint64_t rest;
+	int digits = 0;
+
+	for (rest = unit->scale; rest > 1; rest /= 10)
+		digits++;
+	row_put(t, "%" PRIu64, value / unit->scale);
+	if (!digits)
+		return;
+	row_put(t, ".%0*" PRIu64, digits, value % unit->scale);
 	row_cut_zeros(t);
 }
 
-static void row_put_value(struct row_text *t, enum metric_unit unit, uint64_t value)
-{
-	if (unit == UNIT_UJ)
-		row_put_scaled(t, value, 1000000, 6);
-	else if (unit == UNIT_NS || unit == UNIT_NG)
-		row_put_scaled(t, value, NSEC_PER_SEC, 9);
-	else
-		row_put(t, "%" PRIu64, value);
-}
-
-/* Writes DELTA / DT_NS as a rate per second, in the unit of the column. */
-static void row_put_rate(struct row_text *t, enum metric_unit unit, uint64_t delta, uint64_t dt_ns)
+/* Writes DELTA / DT_NS as a rate per second, in the base unit. */
+static void row_put_rate(struct row_text *t, const struct unit_info *unit, uint64_t delta, uint64_t dt_ns)
 {
 	double per_s = (double)delta * (double)NSEC_PER_SEC / (double)dt_ns;
 
-	if (unit == UNIT_UJ)
-		per_s /= 1e6;
-	else if (unit == UNIT_NS || unit == UNIT_NG)
-		per_s /= 1e9;
-	row_put(t, "%.*f", unit == UNIT_NG ? 9 : unit == UNIT_UJ || unit == UNIT_NS ? 6 : 3, per_s);
+	row_put(t, "%.*f", unit->rate_digits, per_s / (double)unit->scale);
 	row_cut_zeros(t);
 }
 
@@ -264,12 +244,12 @@ static void row_put_metric(struct row_text *t, struct trace_row *r, enum metric 
 	uint64_t value = s->values.value[m];
 
 	row_put(t, ",");
-	row_put_value(t, info->unit, value);
+	row_put_value(t, &unit_table[info->unit], value);
 	if (info->fold != FOLD_SUM)
 		return;
 	row_put(t, ",");
 	if (r->has_last[m] && value >= r->last[m] && s->mono_ns > r->last_ns[m])
-		row_put_rate(t, info->unit, value - r->last[m], s->mono_ns - r->last_ns[m]);
+		row_put_rate(t, &unit_table[info->unit], value - r->last[m], s->mono_ns - r->last_ns[m]);
 	r->has_last[m] = true;
 	r->last[m] = value;
 	r->last_ns[m] = s->mono_ns;

@@ -18,7 +18,7 @@ const struct run_value_info run_value_table[RUN_N] = {
 	[RUN_CPUS] = { "cpus_busy", "CPUs busy", MILLI },
 	[RUN_GPU] = { "gpu_utilization", "GPU busy", PPM },
 	[RUN_ENERGY] = { "energy_j", "energy", 1000000 },
-	[RUN_CO2E] = { "co2e_g", "CO2e", RECORD_NG_PER_G },
+	[RUN_CO2E] = { "co2e_g", "CO2e", NG_PER_G },
 };
 
 const char *run_value_text(enum run_value v, uint64_t value, char *buf)

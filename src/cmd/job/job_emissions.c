@@ -35,7 +35,7 @@ static void print_factor(const struct values *f, const struct record_emissions *
 	metric_text_factors(f, shares, sizeof(shares));
 	if (e->factor_ug_per_kwh.known)
 		(void)snprintf(factor, sizeof(factor), "%.1f g/kWh",
-			       (double)e->factor_ug_per_kwh.value / (double)RECORD_UG_PER_G);
+			       (double)e->factor_ug_per_kwh.value / (double)UG_PER_G);
 	note[0] = '\0';
 	for (i = 0; i < ARRAY_SIZE(part); i++)
 		if (*part[i])

@@ -17,7 +17,6 @@
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/round.h"
 
-#define UJ_PER_J UINT64_C(1000000)
 
 void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now)
 {
@@ -94,35 +93,13 @@ static void set_date(struct cell *cell, uint64_t t, char *buf)
 		(void)strftime(cell->shown, sizeof(cell->shown), "%Y-%m-%dT%H:%M:%S", &tm);
 }
 
-static uint64_t json_scale(enum metric_unit unit)
-{
-	switch (unit) {
-	case UNIT_UJ:
-		return UJ_PER_J;
-	case UNIT_NG:
-		return RECORD_NG_PER_G;
-	case UNIT_NS:
-		return NSEC_PER_SEC;
-	case UNIT_BYTES:
-	case UNIT_COUNT:
-		break;
-	}
-	return 1;
-}
-
-/* Returns the suffix that a metric's name gets for its unit. Metrics in bytes have the unit in their names. */
-static const char *unit_suffix(enum metric_unit unit)
-{
-	return unit == UNIT_UJ ? "_j" : unit == UNIT_NG ? "_g" : unit == UNIT_NS ? "_s" : "";
-}
-
 static void set_metric(struct cell *cell, const struct values *f, enum metric m)
 {
 	if (!values_has(f, m))
 		return;
 	*cell = (struct cell){ .kind = CELL_DECIMAL,
 			       .number = f->value[m],
-			       .scale = json_scale(metric_table[m].unit) };
+			       .scale = unit_table[metric_table[m].unit].scale };
 	(void)metric_text(f, m, cell->shown, sizeof(cell->shown));
 }
 
@@ -460,7 +437,7 @@ static int add_column(struct jobs_columns *c, const char *name, const char *widt
 	} else {
 		const struct metric_info *m = &metric_table[column->metric];
 
-		(void)snprintf(c->key[c->n], sizeof(c->key[0]), "%s%s", m->name, unit_suffix(m->unit));
+		(void)snprintf(c->key[c->n], sizeof(c->key[0]), "%s%s", m->name, unit_table[m->unit].suffix);
 		*cells = (struct cells_column){ .title = m->name, .width = sizeof(m->name) };
 		if (column->metric == METRIC_CO2E)
 			cells->title = "CO2e";

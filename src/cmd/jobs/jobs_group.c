@@ -11,7 +11,6 @@
 #include "src/libcore/metric_text.h"
 #include "src/libutil/round.h"
 
-#define UJ_PER_J UINT64_C(1000000)
 
 /* --- sums -------------------------------------------------------------------------------------- */
 
@@ -360,7 +359,7 @@ void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[
 	if (s->co2e_n) {
 		struct cell *co2e = &cell[COLUMN_CO2E];
 
-		*co2e = (struct cell){ .kind = CELL_DECIMAL, .number = s->co2e_ng, .scale = RECORD_NG_PER_G };
+		*co2e = (struct cell){ .kind = CELL_DECIMAL, .number = s->co2e_ng, .scale = NG_PER_G };
 		(void)metric_text_value(UNIT_NG, s->co2e_ng, co2e->shown, sizeof(co2e->shown));
 	}
 	if (s->idle_n)

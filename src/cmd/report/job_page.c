@@ -381,7 +381,7 @@ static void set_values(struct cell *cell, const struct values *f)
 		enum metric m = csv_metrics[i];
 
 		set_number(&cell[CELL_VALUES + i], values_has(f, m), f->value[m],
-			   m == METRIC_ENERGY ? UINT64_C(1000000) : m == METRIC_CO2E ? RECORD_NG_PER_G : 1);
+			   unit_table[metric_table[m].unit].scale);
 	}
 }
 

@@ -16,8 +16,6 @@
 /* The most rows of a table in the page; the CSV has all of them. */
 #define GROUPS_SHOWN 100
 
-#define UJ_PER_WH 3.6e9
-#define NG_PER_G 1e9
 
 /* Writes the label of a mark of the axis for energy; marks are at round numbers. Returns BUF. */
 static const char *energy_mark(double wh, char *buf)

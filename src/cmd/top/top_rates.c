@@ -10,8 +10,6 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-#define UJ_PER_J 1e6
-#define NG_PER_G 1e9
 #define KIB 1024.0
 #define SAMPLES 20 /* most readings that are kept; if the window has more, it is shortened */
 

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libcore/unit.h"
 #include "src/libmeter/sensor/counter.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
 /* Twelve years at 25 kW, and in microjoules within 64 bits: beyond it a counter is garbled. */
 #define ENERGY_MAX_J 1e13
-#define UJ_PER_J 1e6
-#define UJ_PER_KWH 3.6e12
 #define MW_PER_W 1e3
 
 /* A longer mean than a day says nothing about a job. */

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "src/libcore/settings.h"
+#include "src/libcore/unit.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/items.h"
 #include "src/libutil/util.h"
@@ -440,9 +441,9 @@ static void line_add_values(struct line *l, const struct redfish_values *v)
 		if (redfish_kind_is_power((enum redfish_kind)k))
 			line_add(l, "%.1f W", (double)v->value[k] / 1e3);
 		else if (k == REDFISH_KWH)
-			line_add(l, "%.3f kWh", (double)v->value[k] / 3.6e12);
+			line_add(l, "%.3f kWh", (double)v->value[k] / (double)UJ_PER_KWH);
 		else
-			line_add(l, "%.1f J", (double)v->value[k] / 1e6);
+			line_add(l, "%.1f J", (double)v->value[k] / (double)UJ_PER_J);
 	}
 }
 

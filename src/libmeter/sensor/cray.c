@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "src/libcore/unit.h"
 #include "src/libmeter/sensor/counter_state.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
@@ -24,7 +25,6 @@
 #define DRM "/sys/class/drm"
 #define STARTUP "startup" /* name of the file, and of its value in the state */
 
-#define UJ_PER_J UINT64_C(1000000)
 
 /* The most tries to read one scan. A new one comes every 100 ms, and reading takes microseconds. */
 #define SCAN_TRIES 3

@@ -304,8 +304,8 @@ static void write_sums(const char *path, const struct sum *sum, size_t hours)
 			continue;
 		(void)strftime(hour, sizeof(hour), "%Y-%m-%dT%H", gmtime_r(&t, &tm));
 		(void)fprintf(f, "account%02zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ".%09" PRIu64 ",%" PRIu64 ".%06" PRIu64 "\n",
-			      i / hours, hour, sum[i].jobs, sum[i].energy_j, sum[i].co2e_ng / RECORD_NG_PER_G,
-			      sum[i].co2e_ng % RECORD_NG_PER_G, sum[i].waste_uj / 1000000, sum[i].waste_uj % 1000000);
+			      i / hours, hour, sum[i].jobs, sum[i].energy_j, sum[i].co2e_ng / NG_PER_G,
+			      sum[i].co2e_ng % NG_PER_G, sum[i].waste_uj / 1000000, sum[i].waste_uj % 1000000);
 	}
 	if (fclose(f))
 		die("cannot write the sums");
