@@ -10,54 +10,6 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
-struct record *record_create(void)
-{
-	struct record *r = calloc(1, sizeof(*r));
-
-	if (r)
-		values_init(&r->values);
-	return r;
-}
-
-void record_steps_destroy(struct record_step *s, size_t n)
-{
-	size_t i;
-
-	for (i = 0; s && i < n; i++) {
-		free(s[i].name);
-		free(s[i].nodes);
-	}
-	free(s);
-}
-
-void record_destroy(struct record *r)
-{
-	if (!r)
-		return;
-	free(r->cluster);
-	free(r->sluid);
-	free(r->job_name);
-	free(r->user_name);
-	free(r->group_name);
-	free(r->account);
-	free(r->partition);
-	free(r->qos);
-	free(r->wckey);
-	free(r->state);
-	free(r->nodes);
-	free(r->work_dir);
-	free(r->reservation);
-	free(r->submit_host);
-	free(r->comment);
-	free(r->tres_req);
-	free(r->tres_alloc);
-	free(r->array_tasks);
-	free(r->trace_parent);
-	free(r->script);
-	record_steps_destroy(r->steps, r->nsteps);
-	free(r);
-}
-
 int record_key(const struct record *r, char *buf, size_t size)
 {
 	return record_key_of(r->cluster, r->job_id, r->submit, r->restart_count,
