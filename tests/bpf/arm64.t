@@ -20,7 +20,7 @@ sources=("$top"/src/libutil/*.c
 	"$top"/src/libmeter/activity/{hwevents,hwevents_table}.c
 	"$top"/src/libmeter/activity/perf{,_profiler,_set,_targets}.c
 	"$top"/src/libmeter/activity/{bperf,bpfsys,probes*}.c
-	"$top"/src/libcore/{metric,perf_request}.c)
+	"$top"/src/libcore/{metric,perf_request,unit}.c)
 
 libs=$kernel/usr/lib/aarch64-linux-gnu
 
