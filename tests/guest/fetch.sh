@@ -46,7 +46,7 @@ use_release() {
 
 	# shellcheck disable=SC2016
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' \
-		'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
+		'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sed -n 1p)
 	[ -n "$mirror" ] || die "apt has no mirror of Debian (apt-get update)"
 	mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial"
 	[ -e "$keys" ] && keys="[signed-by=$keys] " || keys=

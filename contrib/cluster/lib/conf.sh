@@ -242,7 +242,7 @@ conf_tres_line() {
 	local line
 
 	if line=$(conf_ceems_cli tres 2>/dev/null); then
-		line=$(sed -n 's/^\(AccountingStorageTRES=\)\{0,1\}\(energy,.*\)/\2/p' <<<"$line" | head -n 1)
+		line=$(sed -n 's/^\(AccountingStorageTRES=\)\{0,1\}\(energy,.*\)/\2/p' <<<"$line" | sed -n 1p)
 	fi
 	if [ -z "$line" ]; then
 		line=energy,ic/ceems_co2e,ic/ceems_cpu_energy,ic/ceems_dram_energy

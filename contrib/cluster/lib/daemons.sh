@@ -134,9 +134,9 @@ daemon_is_up() {
 	sinkdb)
 		space_enter mariadb-admin --no-defaults --socket=/run/mysqld/sinkdb.sock ping
 		;;
-	slurmctld) slurm_inside scontrol ping | grep -q '(primary) .* UP' ;;
-	slurmctld2) slurm_inside scontrol ping | grep -q '(backup[0-9]*) .* UP' ;;
-	slurmd.*) slurm_inside sinfo -h -N -n "${1#slurmd.}" -o %t | grep -qE '^(idle|mix|alloc|comp|drain|drng)$' ;;
+	slurmctld) slurm_inside scontrol ping | grep '(primary) .* UP' >/dev/null ;;
+	slurmctld2) slurm_inside scontrol ping | grep '(backup[0-9]*) .* UP' >/dev/null ;;
+	slurmd.*) slurm_inside sinfo -h -N -n "${1#slurmd.}" -o %t | grep -E '^(idle|mix|alloc|comp|drain|drng)$' >/dev/null ;;
 	kafka) kafka_is_up ;;
 	recorder) recorder_has "$DIR/spool/store/lock" ;;
 	recorder2) recorder_has "$DIR/spool2/store/lock" ;;

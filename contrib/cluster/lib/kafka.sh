@@ -68,5 +68,5 @@ kafka_argv() {
 }
 
 kafka_is_up() {
-	space_enter timeout 20 kcat -b "$kafka_bootstrap" -L -m 2 2>&1 | grep -q '1 brokers'
+	space_enter timeout 20 kcat -b "$kafka_bootstrap" -L -m 2 2>&1 | grep '1 brokers' >/dev/null
 }
