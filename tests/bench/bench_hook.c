@@ -37,6 +37,11 @@ char *slurm_job_state_string(enum job_states state)
 	return completed;
 }
 
+int slurm_xstrncmp(const char *a, const char *b, size_t n)
+{
+	return strncmp(a ? a : "", b ? b : "", n);
+}
+
 bitoff_t bit_size(bitstr_t *b)
 {
 	(void)b;

@@ -20,7 +20,7 @@
 
 static pthread_mutex_t ctld_lock = PTHREAD_MUTEX_INITIALIZER;
 static job_record_t *job, answer; /* the plugin asks Slurm's allocator for the size of the former */
-list_t *job_list; /* slurmctld's, of all jobs; stays empty */
+compat_list_t job_list; /* slurmctld's, of all jobs; stays empty */
 slurmctld_config_t slurmctld_config; /* slurmctld does not shut down */
 
 /* --- what slurmctld exports ---------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 # sources, cross-built, count a loop of known length there through libpfm4, and libpfm4 must know our table's event names
 # of Neoverse CPUs. Kernel and libraries are fetched by tests/guest/kernel, not installed. Not part of `make check`; takes a
 # minute of CPU time. BUILDDIR names the build whose BPF programs are used, CC_ARM64 the compiler, QEMU_ARM64 the emulator.
+# --compile builds the programs that need no library of the guest, and ends (tests/arch/programs.t).
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
@@ -11,7 +12,12 @@ top=$(readlink -f "$(dirname "$0")/../..")
 . "$top/tests/guest/vm.sh"
 
 build=${BUILDDIR:-$PWD}
-vm_arm64
+if [ "${1:-}" = --compile ]; then
+	vm_cross_arm64
+	kernel=$work
+else
+	vm_arm64
+fi
 
 echo '#define HAVE_LIBPFM 1' >"$work/ceems_config.h"
 sources=("$top"/src/libutil/*.c
@@ -47,6 +53,11 @@ cross_ceems_bpf() {
 cross "$guest/init" "$top/tests/bpf/arm64_perf.c" &&
 	cross "$guest/test_hwevents" "$top/tests/unit/libmeter/activity/test_hwevents.c"
 built=$?
+if [ "${1:-}" = --compile ]; then
+	ok $built "arm64_perf.c and test_hwevents.c build for arm64"
+	[ $built -eq 0 ] || sed 's/^/# /' "$work/log"
+	done_testing
+fi
 if [ "$built" -eq 0 ] && [ -e "$build/bpf/probes.skel.h" ]; then
 	cross_ceems_bpf
 	built=$?

@@ -56,25 +56,31 @@ vm_run() {
 		"$@" </dev/null
 }
 
-# vm_arm64: begins a test in an emulated arm64 guest, or skips it. Sets cc, the cross compiler; kernel, the folder of
-# Debian's kernel; work, a scratch folder, which is removed at the end; and guest, the guest's root in it.
-# CC_ARM64 and QEMU_ARM64 name another compiler and emulator.
-vm_arm64() {
-	local tool here
-
-	here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+# vm_cross_arm64: begins a test that builds programs for arm64, or skips it. Sets cc, the cross compiler; work, a scratch
+# folder, which is removed at the end; and guest, the guest's root in it. CC_ARM64 names another compiler.
+vm_cross_arm64() {
 	cc=${CC_ARM64:-aarch64-linux-gnu-gcc}
-	vm_qemu_arm64=${QEMU_ARM64:-qemu-system-aarch64}
-	for tool in "$cc" "$vm_qemu_arm64" cpio; do
-		command -v "$tool" >/dev/null || skip_all "$tool is not installed"
-	done
-	kernel=$("$here/kernel" arm64 2>&1) || skip_all "$kernel"
-	kernel=${kernel##*$'\n'}
+	command -v "$cc" >/dev/null || skip_all "$cc is not installed"
 	work=$(mktemp -d /tmp/ceems-arm64-XXXXXX)
 	trap 'rm -rf "$work"' EXIT
 	trap 'exit 130' INT TERM HUP
 	guest=$work/guest
 	mkdir -p "$guest"/{proc,sys,dev,tmp,lib}
+}
+
+# vm_arm64: begins a test in an emulated arm64 guest, or skips it. Sets what vm_cross_arm64 sets, and kernel, the folder of
+# Debian's kernel. QEMU_ARM64 names another emulator.
+vm_arm64() {
+	local tool here
+
+	here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+	vm_qemu_arm64=${QEMU_ARM64:-qemu-system-aarch64}
+	for tool in "$vm_qemu_arm64" cpio; do
+		command -v "$tool" >/dev/null || skip_all "$tool is not installed"
+	done
+	kernel=$("$here/kernel" arm64 2>&1) || skip_all "$kernel"
+	kernel=${kernel##*$'\n'}
+	vm_cross_arm64
 }
 
 # vm_run_arm64 SECONDS QEMU_ARG...: runs $guest, whose /init speaks on the console, until it powers off. Its output is in
