@@ -16,15 +16,16 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "bench_size.h"
 #include "jobcomp/hook_time.h"
 #include "jobcomp/job_copy.h"
 #include "src/libstore/feed.h"
 #include "src/libutil/clock.h"
 
-#define BURST 200000
-#define SPACED 5000
+#define BURST bench_n(200000)
+#define SPACED bench_n(5000)
 #define SPACE_NS NSEC_PER_MSEC
-#define SPARSE 20
+#define SPARSE bench_n(20)
 #define SPARSE_NS (600 * NSEC_PER_MSEC) /* the worker lingers for 500 ms */
 
 /* libslurmfull's, which this program does not need otherwise */
@@ -128,7 +129,7 @@ static void report(const char *what, const struct hook_time *t)
 	       hook_time_quantile_ns(t, 990), hook_time_quantile_ns(t, 999), t->max_ns, t->n);
 }
 
-static void jobs_end(struct feed *f, const job_record_t *job, unsigned int n, uint64_t apart_ns,
+static void jobs_end(struct feed *f, const job_record_t *job, uint64_t n, uint64_t apart_ns,
 		     const char *what)
 {
 	struct timespec pause = clock_ns_to_timespec(apart_ns);

@@ -465,7 +465,7 @@ int main(int argc, char **argv)
 	bool is_up;
 
 	if (why) {
-		printf("%-44s n/a: %s\n", "probes", why);
+		printf("%-44s skipped: %s\n", "probes", why);
 		return 0;
 	}
 	if (argc > 1 && atol(argv[1]) > 0 && atol(argv[1]) <= PAIRS_MAX)

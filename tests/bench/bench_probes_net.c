@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "bench_size.h"
 #include "src/libmeter/activity/netcount.h"
 #include "src/libnode/bpfload.h"
 #include "src/libutil/clock.h"
@@ -87,10 +88,11 @@ static uint64_t cpu_ns(void)
 static uint64_t run_load(const struct load *l, const int fd[2])
 {
 	static char data[65536];
+	const uint64_t rounds = bench_n(l->rounds);
 	uint64_t start = cpu_ns();
-	unsigned int i;
+	uint64_t i;
 
-	for (i = 0; i < l->rounds; i++) {
+	for (i = 0; i < rounds; i++) {
 		size_t got = 0;
 
 		if (send(fd[0], data, l->size, MSG_NOSIGNAL) != (ssize_t)l->size)
@@ -103,7 +105,7 @@ static uint64_t run_load(const struct load *l, const int fd[2])
 			got += (size_t)n;
 		}
 	}
-	return (cpu_ns() - start) / l->rounds;
+	return (cpu_ns() - start) / rounds;
 }
 
 static int by_value(const void *a, const void *b)

@@ -8,11 +8,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_size.h"
 #include "src/librecord/record.h"
 #include "usual_values.h"
 
 #define RUNS 5 /* of which the fastest counts: the machine has other work, which takes its caches */
+#define CALLS bench_n(2000)
 #define STEPS 3
+#define MANY_STEPS bench_n(100000)
 
 static struct errmsg err;
 
@@ -93,15 +96,17 @@ static void say(const char *what, double us, const char *more)
 #define BEST(n, call)                                                                    \
 	({                                                                               \
 		uint64_t best_ = UINT64_MAX;                                             \
-		int run_, i_;                                                            \
+		const uint64_t n_ = (n);                                                 \
+		int run_;                                                                \
+		uint64_t i_;                                                             \
 		for (run_ = 0; run_ < RUNS; run_++) {                                    \
 			uint64_t t_ = cpu_ns();                                   \
-			for (i_ = 0; i_ < (n); i_++)                                     \
+			for (i_ = 0; i_ < n_; i_++)                                      \
 				call;                                                    \
 			t_ = cpu_ns() - t_;                                       \
 			best_ = t_ < best_ ? t_ : best_;                                 \
 		}                                                                        \
-		(double)best_ / 1000 / (n);                                              \
+		(double)best_ / 1000 / (double)n_;                                       \
 	})
 
 static void write_one(const struct record *r)
@@ -145,16 +150,17 @@ static void bench(bool all)
 		return;
 	(void)snprintf(more, sizeof(more), " of %zu bytes", len);
 	(void)snprintf(what, sizeof(what), "record to JSON, %d steps, %s", STEPS, which);
-	say(what, BEST(2000, write_one(r)), more);
+	say(what, BEST(CALLS, write_one(r)), more);
 	(void)snprintf(what, sizeof(what), "record from JSON, %d steps, %s", STEPS, which);
-	say(what, BEST(2000, read_one(json, len)), more);
+	say(what, BEST(CALLS, read_one(json, len)), more);
 	free(json);
 	record_destroy(r);
 }
 
 int main(void)
 {
-	struct record *r = make(100000, false);
+	struct record *r = make(MANY_STEPS, false);
+	char what[64];
 	char more[32];
 	size_t n = 0;
 	double us;
@@ -163,7 +169,8 @@ int main(void)
 	bench(true);
 	us = BEST(1, split_one(r, &n));
 	(void)snprintf(more, sizeof(more), ", in %zu parts", n);
-	say("record to parts, 100,000 steps", us, more);
+	(void)snprintf(what, sizeof(what), "record to parts, %" PRIu64 ",000 steps", MANY_STEPS / 1000);
+	say(what, us, more);
 	record_destroy(r);
 	return 0;
 }

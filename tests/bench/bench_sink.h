@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
+#include "bench_size.h"
 #include "src/libcore/settings.h"
 #include "src/librecord/record.h"
 #include "src/libsink/sink.h"
@@ -45,12 +45,6 @@ struct bench_record {
 /* N records of SHAPE, all of other jobs. */
 int bench_make(struct bench *b, enum shape shape, uint64_t n, struct bench_record **ret);
 void bench_unmake(struct bench_record *made, uint64_t n);
-
-/* N; a tenth of N with CEEMS_BENCH_SMOKE, which only tests that the benchmark works. */
-static inline uint64_t bench_n(uint64_t n)
-{
-	return getenv("CEEMS_BENCH_SMOKE") ? n / 10 : n;
-}
 
 /* One line of the table. */
 void row(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -116,7 +116,7 @@ static int bench_shape(struct bench *b, enum shape shape, const char *broker)
 	bench_unmake(made, DISTINCT);
 	snprintf(what, sizeof(what), "kafka, %s, %s", broker, shape_name[shape]);
 	if (!rk || rc < 0) {
-		row(what, "%s", b->err.text);
+		row(what, "failed: %s", b->err.text);
 		return -1;
 	}
 	row(what, "%s, +%llu kB of memory", cost_text(&ours, text, sizeof(text)),
@@ -158,7 +158,7 @@ static void bench_mock(struct bench *b)
 			     "mock, lz4");
 		rd_kafka_mock_cluster_destroy(mock);
 	} else {
-		row("kafka, mock", "librdkafka has no mock cluster");
+		row("kafka, mock", "skipped: librdkafka has no mock cluster");
 	}
 	if (rk)
 		rd_kafka_destroy(rk);
@@ -171,10 +171,10 @@ static void bench_real(struct bench *b)
 	const char *why;
 
 	why = broker_prepare(&broker, BROKER_SCRIPT, b->dir);
-	if (!why && !(broker_start(&broker) && broker_add_topic(&broker, TOPIC, 1, NULL, NULL)))
-		why = "the broker does not start";
-	if (why) {
-		row("kafka, broker", "%s", why);
+	if (!why && !(broker_start(&broker) && broker_add_topic(&broker, TOPIC, 1, NULL, NULL))) {
+		row("kafka, broker", "failed: the broker does not start");
+	} else if (why) {
+		row("kafka, broker", "skipped: %s", why);
 	} else {
 		snprintf(servers, sizeof(servers), "127.0.0.1:%u", broker.port[BROKER_PLAIN]);
 		bench_broker(b, servers, "compression.type=none", "broker");

@@ -107,7 +107,7 @@ static double bench_plain(struct bench *b)
 	mariadb_client_close(m);
 	return (double)PLAIN_ROWS * 1e9 / (double)t;
 out:
-	row("plain rows of 49 columns", "%s", stmt ? mysql_stmt_error(stmt) : b->err.text);
+	row("plain rows of 49 columns", "failed: %s", stmt ? mysql_stmt_error(stmt) : b->err.text);
 	if (stmt)
 		(void)mysql_stmt_close(stmt);
 	mariadb_client_close(m);
@@ -130,12 +130,12 @@ static void bench(struct bench *b)
 
 		snprintf(what, sizeof(what), "sink mariadb, %s", shape_name[shape]);
 		if (bench_fill(b, (enum shape)shape, RECORDS, RECORDS, 500, NULL) < 0) {
-			row(what, "%s", b->err.text);
+			row(what, "failed: %s", b->err.text);
 			continue;
 		}
 		cpu = server_cpu_us();
 		if (bench_drain(b, &sink_mariadb, &cost) < 0) {
-			row(what, "%s", b->err.text);
+			row(what, "failed: %s", b->err.text);
 			continue;
 		}
 		rate = (double)cost.n * rows[shape] * 1e9 / (double)cost.ns;
@@ -157,9 +157,11 @@ int main(void)
 	if (bench_begin(&b) < 0)
 		return 1;
 	why = mariadbd_install(&server, b.dir);
-	if (!why && !mariadbd_start(&server))
-		why = "mariadbd does not start here";
-	if (!why) {
+	if (why) {
+		row("sink mariadb", "skipped: %s", why);
+	} else if (!mariadbd_start(&server)) {
+		row("sink mariadb", "failed: mariadbd does not start");
+	} else {
 		snprintf(b.settings.mariadb_defaults_file, sizeof(b.settings.mariadb_defaults_file), "%s",
 			 scratch_path(b.dir, "my.cnf"));
 		snprintf(b.settings.mariadb_database, sizeof(b.settings.mariadb_database),
@@ -167,12 +169,10 @@ int main(void)
 		snprintf(text, sizeof(text), "[client]\nuser=root\nsocket=%s\n", server.socket);
 		scratch_write(b.settings.mariadb_defaults_file, text, strlen(text));
 		if (migrate_run(&b.settings, &o, &b.err) < 0)
-			why = b.err.text;
+			row("sink mariadb", "failed: %s", b.err.text);
 		else
 			bench(&b);
 	}
-	if (why)
-		row("sink mariadb", "%s", why);
 	mariadbd_stop(&server, SIGKILL);
 	bench_end(&b);
 	return 0;

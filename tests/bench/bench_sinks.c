@@ -18,11 +18,11 @@ int main(void)
 	if (bench_begin(&b) < 0)
 		return 1;
 	if (bench_fill(&b, SHAPE_FULL, RECORDS / 20, 100, 1, &cost) < 0)
-		row("store", "%s", b.err.text);
+		row("store", "failed: %s", b.err.text);
 	else
 		row("store, 1 record per transaction", "%s", cost_text(&cost, text, sizeof(text)));
 	if (bench_fill(&b, SHAPE_FULL, RECORDS, 100, 50, &cost) < 0)
-		row("store", "%s", b.err.text);
+		row("store", "failed: %s", b.err.text);
 	else
 		row("store, 50 records per transaction", "%s", cost_text(&cost, text, sizeof(text)));
 	snprintf(b.settings.record_file, sizeof(b.settings.record_file), "%s", scratch_path(b.dir, "jobs.jsonl"));
@@ -32,7 +32,7 @@ int main(void)
 		snprintf(what, sizeof(what), "sink file, %s", shape_name[shape]);
 		if (bench_fill(&b, (enum shape)shape, RECORDS, 100, 500, NULL) < 0 ||
 		    bench_drain(&b, &sink_file, &cost) < 0)
-			row(what, "%s", b.err.text);
+			row(what, "failed: %s", b.err.text);
 		else
 			row(what, "%s, +%llu kB of memory", cost_text(&cost, text, sizeof(text)),
 			    (unsigned long long)cost.rss_kb);

@@ -29,7 +29,7 @@ static struct bench_record *made;
 
 static int fail(const char *what)
 {
-	row(what, "%s", b.err.text);
+	row(what, "failed: %s", b.err.text);
 	return -1;
 }
 

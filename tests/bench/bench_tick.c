@@ -8,9 +8,11 @@
  * - CPU time of booking eight GPUs to 64 steps, without the library calls of ceems-gpu
  * - wall time that the end of a step waits for its tick, beside 64 other steps
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench_size.h"
 #include "busy_node.h"
 #include "src/libmeter/activity/memuse.h"
 #include "src/libmeter/activity/pressure.h"
@@ -19,8 +21,10 @@
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
 
-#define TICKS 2000
-#define ENDS 300
+#define TICKS_MAX 2000
+#define ENDS_MAX 300
+#define TICKS bench_n(TICKS_MAX)
+#define ENDS bench_n(ENDS_MAX)
 #define BENCH_GPUS 8
 
 static int by_value(const void *a, const void *b)
@@ -33,7 +37,7 @@ static int by_value(const void *a, const void *b)
 
 static void measure(struct busy_node *n, struct sampler *s, unsigned int nsteps)
 {
-	static uint64_t ns[TICKS];
+	static uint64_t ns[TICKS_MAX];
 	unsigned int i;
 
 	for (i = 0; i < 20; i++)
@@ -56,7 +60,7 @@ static void measure(struct busy_node *n, struct sampler *s, unsigned int nsteps)
  */
 static void measure_memory(void)
 {
-	static uint64_t ns[TICKS];
+	static uint64_t ns[TICKS_MAX];
 	char path[HIER_N][PATH_MAX];
 	struct memuse *m = NULL;
 	struct errmsg err = { 0 };
@@ -87,7 +91,7 @@ static void measure_memory(void)
 /* Once for each step when it ends, and for each running one with ceems.prom. */
 static void measure_pressure(void)
 {
-	static uint64_t ns[TICKS];
+	static uint64_t ns[TICKS_MAX];
 	char path[HIER_N][PATH_MAX];
 	struct values f;
 	unsigned int i;
@@ -132,7 +136,7 @@ static struct readers *open_readers(struct ledger *l, struct weights *w, unsigne
  */
 static void measure_live(struct ledger *l, unsigned int nsteps)
 {
-	static uint64_t ns[TICKS];
+	static uint64_t ns[TICKS_MAX];
 	struct topology *t = NULL;
 	struct weights *w = NULL;
 	struct readers *r = NULL;
@@ -169,7 +173,7 @@ out:
 /* So many readings of GPUs booked to as many steps on each, which comes once a second. */
 static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpuwatch *w)
 {
-	static uint64_t ns[TICKS];
+	static uint64_t ns[TICKS_MAX];
 	static struct gpu_reading gpu[BENCH_GPUS];
 	uint64_t now_ns = clock_mono_ns();
 	struct ledger_page *page;
@@ -228,7 +232,7 @@ out:
 /* From the last task's end to the account: what the plugin adds to a step. */
 static void measure_ends(struct sampler *s, struct ledger *l)
 {
-	static uint64_t ns[ENDS];
+	static uint64_t ns[ENDS_MAX];
 	const struct timespec pause = { .tv_nsec = 5000000 };
 	unsigned int i;
 	int late = 0;
@@ -250,7 +254,7 @@ static void measure_ends(struct sampler *s, struct ledger *l)
 		ledger_leave(l, slot);
 	}
 	qsort(ns, ENDS, sizeof(ns[0]), by_value);
-	printf("Wall time until a step's end is booked, microseconds, of %d (%d not within 50 ms)\n"
+	printf("Wall time until a step's end is booked, microseconds, of %" PRIu64 " (%d not within 50 ms)\n"
 	       "%5s %10.1f %10.1f %10.1f\n",
 	       ENDS, late, "", (double)ns[ENDS / 2] / 1000, (double)ns[ENDS * 99 / 100] / 1000,
 	       (double)ns[ENDS - 1] / 1000);
@@ -275,7 +279,7 @@ int main(void)
 		fprintf(stderr, "bench_tick: %s\n", err.text);
 		return 1;
 	}
-	printf("CPU time of a tick, microseconds, of %d, on %d sockets\n%5s %10s %10s %10s\n",
+	printf("CPU time of a tick, microseconds, of %" PRIu64 ", on %d sockets\n%5s %10s %10s %10s\n",
 	       TICKS, BUSY_NODE_SOCKETS, "steps", "p50", "p99", "max");
 	for (i = 0; i < ARRAY_SIZE(nsteps); i++) {
 		if (busy_node_claim(&n, l, have, nsteps[i]) < 0)
