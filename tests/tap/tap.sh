@@ -3,7 +3,7 @@
 tap_count=0
 tap_failed=0
 
-# ok RC WHAT: RC 0 passes.
+# ok RC WHAT: RC 0 passes. Otherwise it returns 1: `ok $? WHAT || diag` says why.
 ok() {
 	tap_count=$((tap_count + 1))
 	if [ "$1" -eq 0 ]; then
@@ -11,6 +11,7 @@ ok() {
 	else
 		tap_failed=$((tap_failed + 1))
 		echo "not ok $tap_count - $2"
+		return 1
 	fi
 }
 
