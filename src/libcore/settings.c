@@ -223,7 +223,12 @@ static int parse_sources(const char *value, void *field, const struct kvconf_key
 static int parse_sinks(const char *value, void *field, const struct kvconf_key *key,
 		       struct errmsg *err)
 {
-	static const char *const names[] = { "file", "kafka", "mariadb", "otlp", "sqlite", NULL };
+	static const char *const names[] = {
+#define SINK(name, have) #name,
+#include "src/libcore/sinks.def"
+#undef SINK
+		NULL
+	};
 
 	return parse_list(value, field, key, names, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink.h - one interface for the places where records go. A new sink needs its source files, an `extern`
- * here, a row in sink_table.c and its lines in Makefile.am. A record may be delivered twice; the record's
- * key makes a repeat harmless. Only one thread may use an open sink.
+ * sink.h - one interface for the places where records go. A new sink needs its source files with their lines in
+ * Makefile.am, a row in src/libcore/sinks.def, and its keys in settings.c. A record may be delivered
+ * twice; the record's key makes a repeat harmless. Only one thread may use an open sink.
  */
 #ifndef CEEMS_SINK_H
 #define CEEMS_SINK_H
@@ -129,10 +129,8 @@ const char *sink_why(const struct sink_item *item);
 
 /* --- the rows of the table, each in its file ---------------------------------------------------- */
 
-extern const struct sink_ops sink_file;
-extern const struct sink_ops sink_kafka;
-extern const struct sink_ops sink_mariadb;
-extern const struct sink_ops sink_otlp;
-extern const struct sink_ops sink_sqlite;
+#define SINK(name, have) extern const struct sink_ops sink_##name;
+#include "src/libcore/sinks.def"
+#undef SINK
 
 #endif

@@ -4,20 +4,17 @@
 #include "ceems_config.h"
 #include "src/libsink/sink.h"
 
+/* IF_BUILT(HAVE, OPS) is OPS if HAVE is a macro that is 1, else NULL. The kernel's IS_ENABLED() does the same. */
+#define SKIP_1 skipped,
+#define SECOND(first, second, ...) second
+#define SECOND_OF(...) SECOND(__VA_ARGS__, )
+#define IF_VALUE(value, ops) SECOND_OF(SKIP_##value ops, NULL)
+#define IF_BUILT(have, ops) IF_VALUE(have, ops)
+
 static const struct sink_ops *const sink_table[] = {
-	&sink_file,
-#ifdef HAVE_KAFKA
-	&sink_kafka,
-#endif
-#ifdef HAVE_MARIADB
-	&sink_mariadb,
-#endif
-#ifdef HAVE_OTLP
-	&sink_otlp,
-#endif
-#ifdef HAVE_SINK_SQLITE
-	&sink_sqlite,
-#endif
+#define SINK(name, have) IF_BUILT(have, &sink_##name),
+#include "src/libcore/sinks.def"
+#undef SINK
 };
 
 const struct sink_ops *sink_find(const char *name)
@@ -25,7 +22,7 @@ const struct sink_ops *sink_find(const char *name)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sink_table); i++)
-		if (!strcmp(sink_table[i]->name, name))
+		if (sink_table[i] && !strcmp(sink_table[i]->name, name))
 			return sink_table[i];
 	return NULL;
 }
