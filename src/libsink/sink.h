@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sink.h - one interface for the places where records go. A new sink needs its source files with their lines in
- * Makefile.am, a row in src/libcore/sinks.def, and its keys in settings.c. A record may be delivered
+ * Makefile.am, a row in src/libcore/sinks.def, and its keys in src/libsink/NAME/settings.def. A record may be delivered
  * twice; the record's key makes a repeat harmless. Only one thread may use an open sink.
  */
 #ifndef CEEMS_SINK_H

@@ -1,11 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Documents, examples and schemas must have every metric and setting of the tables in metric.c and settings.c.
+# Documents, examples and schemas must have every metric and setting of the tables in metrics.def and settings.def.
 . "$top_srcdir/tests/tap/tap.sh"
 tables=$(./tables) || exit 1
-man=$top_srcdir/src/cmd/ceems.conf.5.in
-example=$top_srcdir/contrib/ceems.conf.example
-
 # each NAMES FILES WHAT PATTERN: PATTERN ("%" is the name) must be found in FILES for each of NAMES; lists those missing
 each() {
 	missing=
@@ -17,11 +14,19 @@ each() {
 }
 
 settings=$(echo "$tables" | sed -n 's/^setting \([^=]*\)=.*/\1/p')
-each "$settings" "$man" "ceems.conf(5) has every key" '^@KEY %='
-is "$(sed -n 's/^@KEY \([A-Za-z]*\)=.*@$/\1/p' "$man" | sort)" \
-	"$(echo "$settings" | sort)" "and no other"
-is "$(grep -oE '^#?[A-Z][A-Za-z]*=[^#]*' "$example" | sed 's/^#//; s/[[:blank:]]*$//')" \
-	"$(echo "$tables" | sed -n 's/^setting //p')" "ceems.conf.example has every key with its default"
+if [ -e "$top_builddir/src/cmd/ceems.conf.5" ]; then
+	each "$settings" "$top_builddir/src/cmd/ceems.conf.5" "ceems.conf(5) has every key" '^\.B %$'
+else
+	skip "built without the manual"
+fi
+is "$(grep -oE '^#?[A-Z][A-Za-z]*=[^#]*' "$top_builddir/contrib/ceems.conf.example" | sed 's/^#//' | sort)" \
+	"$(echo "$tables" | sed -n 's/^setting //p' | sort)" "ceems.conf.example has every key with its default"
+fragments=$(cd "$top_srcdir" && ls src/libsink/*/settings.* src/libmeter/sensor/*/settings.* 2>/dev/null)
+for file in $fragments; do
+	grep -rqE "(^|[[:blank:]/])${file#src/lib*/}([[:blank:]]|\$)" --include='*.am' "$top_srcdir/src" || echo "$file"
+done >undistributed
+is "$(cat undistributed)" "" "make dist takes every settings.def and settings.man of a sink or sensor"
+rm undistributed
 
 factors=$(echo "$tables" | sed -n 's/^factors \([^=]*\)=.*/\1/p')
 if [ -n "$factors" ]; then

@@ -460,6 +460,21 @@ has "$(section "then")" "systemctl restart slurmd  # on all nodes" "  of all who
 has "$(section "then")" "systemctl restart ceems-recorder" "  the recorder, too"
 is "$(section "then" | grep -c reconfigure)" 0 "  which make scontrol reconfigure needless"
 
+# the daemons to restart are those that read the setting
+rm "$dir/slurm.conf"
+restarts() { # HELPERDIR
+	printf 'Country=FR\nEmissionFactorFile=%s\nLedgerDir=%s\nTextfileDir=%s\nHelperDir=%s\n' "$factors" "$dir" "$dir" "$1" \
+		>"$dir/ceems.conf"
+	terse
+	section "then" | grep -c recorder
+}
+if [ "$(id -u)" = 0 ] && [ -x "$helpers/ceems-textfile" ]; then
+	is "$(restarts "$helpers")" 0 "ceems-recorder is not restarted for LedgerDir"
+	is "$(restarts "$dir/nosuch")" 1 "  but for HelperDir, from which it starts a helper"
+else
+	skip "HelperDir by starting a helper: needs root"
+fi
+
 # keys that are set twice: Slurm takes the last line alone
 tres=$("$ceems" tres | grep '^Acc')
 cat >"$dir/slurm.conf" <<END

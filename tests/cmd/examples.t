@@ -62,7 +62,7 @@ n=$(cat "$dir/n")
 [ "$n" -gt 100 ]
 ok $? "  in $n places"
 
-sed -n 's/^@KEY \(.*\)@$/\1/p' src/cmd/ceems.conf.5.in >"$dir/ceems.conf"
+awk '/^Example:$/ { getline; print substr($0, 4) }' "$top_builddir/src/cmd/ceems.conf.5" | sed 's/\\-/-/g' >"$dir/ceems.conf"
 [ -s "$dir/ceems.conf" ]
 ok $? "ceems.conf(5) has examples of keys"
 is "$("$ceems" check --quiet --conf "$dir/ceems.conf" | grep -A1 '^error  ceems.conf')" "" "  which are right"

@@ -6,7 +6,6 @@
 #include "src/cmd/check/check_todo.h"
 
 #include <ctype.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "src/cmd/cmd.h"
@@ -83,23 +82,13 @@ static bool is_named(const char *hint, const char *word, size_t len, const char 
 	return len == n || (is_place && word[len - n - 1] == '/');
 }
 
-/*
- * Returns the daemons to restart after a change of KEY in ceems.conf. slurmctld reads only two keys. Each step reads
- * PerfDefault and ForbidOptions, and commands read MailProg, so none of them needs a restart.
- */
-static unsigned int restart_of_setting(const struct kvconf_key *key)
+/* Returns the daemons to restart after a change of SETTING: those that read it. A step and a command read it anew. */
+static unsigned int restart_of_setting(enum setting setting)
 {
-	if (key->offset == offsetof(struct settings, inbox_dir) ||
-	    key->offset == offsetof(struct settings, kafka_start_topic))
-		return SLURMCTLD | RECORDER;
-	if (key->offset == offsetof(struct settings, perf_default) ||
-	    key->offset == offsetof(struct settings, forbid_options) ||
-	    key->offset == offsetof(struct settings, mail_prog))
-		return 0;
-	/* nodes charge each tick, and the recorder charges what nodes did not */
-	if (key->offset >= offsetof(struct settings, country) && key->offset <= offsetof(struct settings, pue_milli))
-		return SLURMD | RECORDER;
-	return key->offset < offsetof(struct settings, sinks) ? SLURMD : RECORDER;
+	unsigned int readers = settings_readers(setting);
+
+	return (readers & BY_SLURMCTLD ? SLURMCTLD : 0u) | (readers & BY_SLURMD ? SLURMD : 0u) |
+	       (readers & BY_RECORDER ? RECORDER : 0u);
 }
 
 static bool todo_of_word(const char *hint, const char *word, size_t len, struct todo *ret)
@@ -118,7 +107,7 @@ static bool todo_of_word(const char *hint, const char *word, size_t len, struct 
 		}
 	for (i = 0; i < settings_nkeys; i++)
 		if (strlen(settings_keys[i].name) == len && !strncmp(word, settings_keys[i].name, len)) {
-			*ret = (struct todo){ CEEMS_CONF, restart_of_setting(&settings_keys[i]) };
+			*ret = (struct todo){ CEEMS_CONF, restart_of_setting((enum setting)i) };
 			return true;
 		}
 	return false;
