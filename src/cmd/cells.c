@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/librecord/exactjson.h"
+#include "src/librecord/screen_text.h"
 #include "src/libutil/text.h"
 #include "src/libutil/util.h"
 
@@ -39,6 +40,23 @@ struct cells *cells_create(const struct cells_column *column, size_t n, enum cel
 	if (c)
 		*c = (struct cells){ .column = column, .ncolumns = n, .format = format, .top = top };
 	return c;
+}
+
+double cell_rank(const struct cell *cell)
+{
+	return cell->kind == CELL_RATIO ? cell->ratio : cell->scale ? (double)cell->number / (double)cell->scale : NAN;
+}
+
+void cell_count(struct cell *cell, uint64_t n)
+{
+	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = n, .scale = 1 };
+	(void)snprintf(cell->shown, sizeof(cell->shown), "%" PRIu64, n);
+}
+
+void cell_wh(struct cell *cell, uint64_t uj)
+{
+	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = uj, .scale = 1000000 };
+	(void)screen_wh(uj, cell->shown);
 }
 
 static void cells_cut(struct cells *c, size_t n)

@@ -39,6 +39,12 @@ struct cell {
 	char shown[CELLS_SHOWN_MAX]; /* CELLS_TABLE prints this text; empty: it prints the value */
 };
 
+/* Returns the number of a cell, for a rank. NAN: it has none. */
+double cell_rank(const struct cell *cell);
+
+void cell_count(struct cell *cell, uint64_t n);
+void cell_wh(struct cell *cell, uint64_t uj);
+
 struct cells;
 
 /*

@@ -141,7 +141,7 @@ static void list_groups(const struct record *r, enum cells_format format)
 	jobs_job_init(&j, r, NOW);
 	jobs_sum_add(&sum, &j);
 	assert(jobs_groups_add(&groups, &j) == 0);
-	assert(jobs_groups_print(&groups, GROUP_BY_KEY, format, /* top= */ 0, /* header= */ true, out) == 0);
+	assert(jobs_groups_print(&groups, SUM_KEY, format, /* top= */ 0, /* header= */ true, out) == 0);
 	end(out);
 	jobs_groups_free(&groups);
 	text = jobs_sum_text(&sum);

@@ -34,7 +34,7 @@ struct jobs_list {
 	struct job_site *site;
 	struct jobs_columns columns;
 	struct jobs_column sort;
-	enum jobs_group_sort group_sort;
+	enum jobs_sum_column group_sort;
 	/* Both are owned, and have one element per column. */
 	struct cell *cell;
 	char (*buf)[JOBS_TEXT_MAX];
@@ -125,7 +125,7 @@ static int list_init(struct jobs_list *l)
 	const struct jobs_options *o = l->o;
 	const char *sort = o->sort ? o->sort : o->by ? "key" : "end";
 	const char *more = is_shown(o->sort) ? NULL : o->sort;
-	char format[sizeof(JOBS_FORMAT) + 80];
+	char format[sizeof(JOBS_FORMAT) + 80], names[256];
 	struct errmsg err = { 0 };
 	int rc;
 
@@ -136,11 +136,10 @@ static int list_init(struct jobs_list *l)
 		(void)cmd_error("jobs: %s", err.text);
 		return rc == -EINVAL ? CMD_USAGE : CMD_FAILED;
 	}
-	if (o->by ? !jobs_group_sort_find(sort, &l->group_sort) :
+	if (o->by ? !jobs_sum_find(sort, &l->group_sort) :
 		    !jobs_column_find(sort, &l->sort) || !jobs_is_sortable(&l->sort)) {
-		return cmd_usage_error(&cmd_jobs, "cannot sort by '%s'%s", sort,
-				       o->by ? ": key, jobs, failed, elapsed, cpu, energy, co2e, idle, wasted or failed_energy" :
-					       ": a number or a time of --helpformat");
+		return cmd_usage_error(&cmd_jobs, "cannot sort by '%s': %s", sort,
+				       o->by ? jobs_sum_names(names, sizeof(names)) : "a number or a time of --helpformat");
 	}
 	l->groups.by = o->by;
 	l->cell = calloc(l->columns.n, sizeof(*l->cell));

@@ -40,26 +40,13 @@ void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now)
 
 /* --- values ------------------------------------------------------------------------------------ */
 
-static void set_text(struct cell *cell, const char *text)
+static void put_text(struct cell *cell, const char *text)
 {
 	if (text && *text)
 		*cell = (struct cell){ .kind = CELL_TEXT, .text = text };
 }
 
-static void set_count(struct cell *cell, uint64_t n)
-{
-	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = n, .scale = 1 };
-	(void)snprintf(cell->shown, sizeof(cell->shown), "%" PRIu64, n);
-}
-
-/* Sets a number; 0 means that it is not known. */
-static void set_known(struct cell *cell, uint64_t n)
-{
-	if (n)
-		set_count(cell, n);
-}
-
-static void set_share(struct cell *cell, double share)
+static void put_share(struct cell *cell, double share)
 {
 	if (share < 0)
 		return;
@@ -68,29 +55,15 @@ static void set_share(struct cell *cell, double share)
 }
 
 /* Sets a duration; people see it as in sacct: [D-]HH:MM:SS. */
-static void set_time(struct cell *cell, uint64_t s)
+static void put_time(struct cell *cell, uint64_t s)
 {
-	set_count(cell, s);
+	cell_count(cell, s);
 	if (s >= 86400)
 		(void)snprintf(cell->shown, sizeof(cell->shown), "%" PRIu64 "-%02u:%02u:%02u", s / 86400,
 			       (unsigned int)(s / 3600 % 24), (unsigned int)(s / 60 % 60), (unsigned int)(s % 60));
 	else
 		(void)snprintf(cell->shown, sizeof(cell->shown), "%02u:%02u:%02u", (unsigned int)(s / 3600),
 			       (unsigned int)(s / 60 % 60), (unsigned int)(s % 60));
-}
-
-/* Sets a time; people see local time, programs UTC. */
-static void set_date(struct cell *cell, uint64_t t, char *buf)
-{
-	time_t when = (time_t)t;
-	struct tm tm;
-
-	if (!t)
-		return;
-	rfc3339_utc(t, buf);
-	*cell = (struct cell){ .kind = CELL_TEXT, .text = buf };
-	if (localtime_r(&when, &tm))
-		(void)strftime(cell->shown, sizeof(cell->shown), "%Y-%m-%dT%H:%M:%S", &tm);
 }
 
 static void set_metric(struct cell *cell, const struct values *f, enum metric m)
@@ -103,273 +76,260 @@ static void set_metric(struct cell *cell, const struct values *f, enum metric m)
 	(void)metric_text(f, m, cell->shown, sizeof(cell->shown));
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/*
+ * A setter sets CELL to J's value, from the member at OFFSET if the column's row names one. BUF has JOBS_TEXT_MAX bytes for a
+ * text. CELL stays unknown if the value is not known.
+ */
+#define SETTER(name) static void name(struct cell *cell, const struct jobs_job *j, \
+				      __attribute__((unused)) size_t offset, __attribute__((unused)) char *buf)
+#define MEMBER(type, of) (*(const type *)((const char *)(of) + offset))
 
-enum field_id {
-	FIELD_JOBID, FIELD_JOBIDRAW, FIELD_NAME, FIELD_USER, FIELD_GROUP, FIELD_ACCOUNT, FIELD_CLUSTER,
-	FIELD_PARTITION, FIELD_QOS, FIELD_STATE, FIELD_EXITCODE, FIELD_SUBMIT, FIELD_ELIGIBLE, FIELD_START,
-	FIELD_END, FIELD_ELAPSED, FIELD_ELAPSEDRAW, FIELD_TIMELIMIT, FIELD_NNODES, FIELD_NCPUS, FIELD_NGPUS,
-	FIELD_NODELIST, FIELD_TRES, FIELD_CPU, FIELD_MEM, FIELD_GPU, FIELD_TIME, FIELD_ENERGY, FIELD_JOULES,
-	FIELD_IDLE, FIELD_IDLE_ENERGY, FIELD_WASTED, FIELD_POWER, FIELD_TOTALCPU,
-};
-
-struct jobs_field {
-	enum field_id id;
-	const char *name, *alias, *title, *key, *help;
-	size_t width;
-	bool is_left, if_any, is_descending;
-};
-
-static const struct jobs_field fields[] = {
-	{ FIELD_JOBID, "JobID", NULL, "JobID", "jobid", "id as sacct writes it", 14, true, false, false },
-	{ FIELD_JOBIDRAW, "JobIDRaw", NULL, "JobIDRaw", "jobid_raw", "number of the job", 12, false, false, false },
-	{ FIELD_NAME, "JobName", "name", "Name", "name", "name of the job", 16, true, false, false },
-	{ FIELD_USER, "User", NULL, "User", "user", "user", 10, true, false, false },
-	{ FIELD_GROUP, "Group", NULL, "Group", "group", "group", 10, true, false, false },
-	{ FIELD_ACCOUNT, "Account", NULL, "Account", "account", "account", 10, true, false, false },
-	{ FIELD_CLUSTER, "Cluster", NULL, "Cluster", "cluster", "cluster", 10, true, false, false },
-	{ FIELD_PARTITION, "Partition", NULL, "Partition", "partition", "partition", 10, true, false, false },
-	{ FIELD_QOS, "QOS", NULL, "QOS", "qos", "quality of service", 10, true, false, false },
-	{ FIELD_STATE, "State", NULL, "State", "state", "state", 13, true, false, false },
-	{ FIELD_EXITCODE, "ExitCode", NULL, "ExitCode", "exitcode", "exit code:signal", 8, false, false, false },
-	{ FIELD_SUBMIT, "Submit", NULL, "Submit", "submit", "time of submission", 20, true, false, false },
-	{ FIELD_ELIGIBLE, "Eligible", NULL, "Eligible", "eligible", "since when it could start", 20, true, false, false },
-	{ FIELD_START, "Start", NULL, "Start", "start", "start", 20, true, false, false },
-	{ FIELD_END, "End", NULL, "End", "end", "end", 20, true, false, false },
-	{ FIELD_ELAPSED, "Elapsed", NULL, "Elapsed", "elapsed_s", "run time", 11, false, false, true },
-	{ FIELD_ELAPSEDRAW, "ElapsedRaw", NULL, "ElapsedRaw", "elapsed_raw", "run time in seconds", 10, false, false, true },
-	{ FIELD_TIMELIMIT, "Timelimit", NULL, "Timelimit", "timelimit_s", "time limit", 11, false, false, true },
-	{ FIELD_NNODES, "NNodes", NULL, "NNodes", "nodes", "nodes allocated", 6, false, false, true },
-	{ FIELD_NCPUS, "NCPUS", "AllocCPUS", "NCPUS", "cpus", "CPUs allocated", 8, false, false, true },
-	{ FIELD_NGPUS, "NGPUs", NULL, "NGPUs", "gpus", "GPUs allocated", 6, false, false, true },
-	{ FIELD_NODELIST, "NodeList", NULL, "NodeList", "nodelist", "names of the nodes", 20, true, false, false },
-	{ FIELD_TRES, "AllocTRES", NULL, "AllocTRES", "tres_alloc", "all that was allocated", 40, true, false, false },
-	{ FIELD_CPU, "CPUEff", "cpu", "CPU %", "cpu_efficiency", "CPU time / (run time x CPUs)", 7, false, false, true },
-	{ FIELD_MEM, "MemEff", "mem", "Mem %", "memory_efficiency", "largest memory of a node / allocated there", 7, false, false, true },
-	{ FIELD_GPU, "GPUEff", "gpu", "GPU %", "gpu_utilization", "GPU time busy / held", 7, false, true, true },
-	{ FIELD_TIME, "TimeEff", "time", "Time %", "time_efficiency", "run time / time limit", 7, false, false, true },
-	{ FIELD_ENERGY, "Energy", NULL, "Energy", "energy_j", "energy, in Wh", 9, false, false, true },
-	{ FIELD_JOULES, "ConsumedEnergyRaw", NULL, "ConsumedEnergyRaw", "consumed_energy_raw", "energy in joules, sacct's", 17, false, false, true },
-	{ FIELD_IDLE, "IdleShare", "idle", "Idle %", "idle_share", "part of the energy that is idle power", 7, false, false, true },
-	{ FIELD_POWER, "MeanPower", "power", "Power", "mean_power_w", "energy / run time, in W", 8, false, false, true },
-	{ FIELD_TOTALCPU, "TotalCPU", NULL, "TotalCPU", "total_cpu_s", "CPU time used", 11, false, false, true },
-	{ FIELD_IDLE_ENERGY, "IdleEnergy", NULL, "Idle", "idle_energy_j", "that part, in Wh", 9, false, false, true },
-	{ FIELD_WASTED, "Wasted", NULL, "Wasted", "wasted_energy_j", "energy of a failed job; of others, idle energy of what was held and not used; in Wh", 9, false, false, true },
-};
-
-static void set_exit(struct cell *cell, const struct record *r, char *buf)
+SETTER(set_text)
 {
-	if (!r->end)
-		return;
-	(void)snprintf(buf, JOBS_TEXT_MAX, "%" PRId32 ":%" PRId32, r->exit_code, r->exit_signal);
-	set_text(cell, buf);
+	put_text(cell, MEMBER(char *, j->r));
 }
 
-static void set_memory(struct cell *cell, const struct record *r)
+/* 0 means that the number is not known. */
+SETTER(set_known)
+{
+	if (MEMBER(uint32_t, j->r))
+		cell_count(cell, MEMBER(uint32_t, j->r));
+}
+
+SETTER(set_share)
+{
+	put_share(cell, MEMBER(double, j));
+}
+
+/* People see local time, programs UTC; the rank is the time. */
+SETTER(set_date)
+{
+	uint64_t t = MEMBER(uint64_t, j->r);
+	time_t when = (time_t)t;
+	struct tm tm;
+
+	if (!t)
+		return;
+	rfc3339_utc(t, buf);
+	*cell = (struct cell){ .kind = CELL_TEXT, .text = buf, .number = t, .scale = 1 };
+	if (localtime_r(&when, &tm))
+		(void)strftime(cell->shown, sizeof(cell->shown), "%Y-%m-%dT%H:%M:%S", &tm);
+}
+
+SETTER(set_job_id)
+{
+	job_id_text(j->r, buf, JOBS_TEXT_MAX);
+	put_text(cell, buf);
+	cell->number = j->r->job_id;
+	cell->scale = 1;
+}
+
+SETTER(set_job_number)
+{
+	cell_count(cell, j->r->job_id);
+}
+
+SETTER(set_exit)
+{
+	if (!j->r->end)
+		return;
+	(void)snprintf(buf, JOBS_TEXT_MAX, "%" PRId32 ":%" PRId32, j->r->exit_code, j->r->exit_signal);
+	put_text(cell, buf);
+}
+
+SETTER(set_elapsed)
+{
+	put_time(cell, j->elapsed_s);
+}
+
+SETTER(set_elapsed_raw)
+{
+	cell_count(cell, j->elapsed_s);
+}
+
+SETTER(set_limit)
+{
+	if (j->r->time_limit_min.known)
+		put_time(cell, 60 * j->r->time_limit_min.value);
+}
+
+SETTER(set_gpus)
+{
+	uint64_t n;
+
+	if (j->r->tres_alloc)
+		cell_count(cell, record_tres(j->r->tres_alloc, "gres/gpu", &n) ? n : 0);
+}
+
+SETTER(set_cpu)
+{
+	put_share(cell, j->cpu_held_ns > 0 ? j->cpu_ns / j->cpu_held_ns : -1);
+}
+
+SETTER(set_memory)
 {
 	struct job_memory m;
 
-	job_memory_find(r, &m);
+	job_memory_find(j->r, &m);
 	if (m.peak && m.allocated)
-		set_share(cell, m.share);
+		put_share(cell, m.share);
 }
 
-static void set_wh(struct cell *cell, uint64_t uj)
-{
-	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = uj, .scale = UJ_PER_J };
-	(void)screen_wh(uj, cell->shown);
-}
-
-/* Sets the wasted energy: the sum of all causes whose waste is known, as in the sums of groups and reports. */
-static void set_wasted(struct cell *cell, const struct jobs_job *j)
-{
-	const double *waste_uj = j->waste_uj;
-	double uj = 0;
-	unsigned int w;
-
-	for (w = 0; w < WASTE_N; w++)
-		uj += isnan(waste_uj[w]) ? 0 : waste_uj[w];
-	/* n/a if no cause of waste is known: energy, idle energy, or the use of CPUs and memory is missing */
-	if (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || uj > 0)
-		set_wh(cell, round_u64(uj));
-}
-
-static void set_energy(struct cell *cell, const struct jobs_job *j, enum field_id id)
-{
-	const struct values *f = &j->r->values;
-
-	if (!values_has(f, METRIC_ENERGY))
-		return;
-	if (id == FIELD_ENERGY)
-		set_wh(cell, f->value[METRIC_ENERGY]);
-	else if (id == FIELD_JOULES)
-		set_count(cell, f->value[METRIC_ENERGY] / UJ_PER_J);
-	else if (id == FIELD_WASTED)
-		set_wasted(cell, j);
-	else if (j->idle_share >= 0)
-		set_wh(cell, round_u64(j->idle_share * (double)f->value[METRIC_ENERGY]));
-}
-
-static void set_power(struct cell *cell, const struct jobs_job *j)
-{
-	const struct values *f = &j->r->values;
-
-	if (!values_has(f, METRIC_ENERGY) || !j->elapsed_s)
-		return;
-	*cell = (struct cell){ .kind = CELL_RATIO,
-			       .ratio = (double)f->value[METRIC_ENERGY] / (double)UJ_PER_J / (double)j->elapsed_s };
-	(void)screen_watts(cell->ratio, cell->shown);
-}
-
-static void set_cpu_time(struct cell *cell, const struct record *r)
+SETTER(set_cpu_time)
 {
 	uint64_t ns;
 
-	if (!record_cpu_time(r, &ns))
+	if (!record_cpu_time(j->r, &ns))
 		return;
 	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = ns, .scale = NSEC_PER_SEC };
 	(void)screen_time(ns, cell->shown);
 }
 
-static void set_field(const struct jobs_job *j, enum field_id id, struct cell *cell, char *buf)
+static bool energy_of(const struct jobs_job *j, uint64_t *ret_uj)
 {
-	const struct record *r = j->r;
-	uint64_t n;
-
-	switch (id) {
-	case FIELD_JOBID:
-		job_id_text(r, buf, JOBS_TEXT_MAX);
-		return set_text(cell, buf);
-	case FIELD_JOBIDRAW:
-		return set_count(cell, r->job_id);
-	case FIELD_NAME:
-		return set_text(cell, r->job_name);
-	case FIELD_USER:
-		return set_text(cell, r->user_name);
-	case FIELD_GROUP:
-		return set_text(cell, r->group_name);
-	case FIELD_ACCOUNT:
-		return set_text(cell, r->account);
-	case FIELD_CLUSTER:
-		return set_text(cell, r->cluster);
-	case FIELD_PARTITION:
-		return set_text(cell, r->partition);
-	case FIELD_QOS:
-		return set_text(cell, r->qos);
-	case FIELD_STATE:
-		return set_text(cell, r->state);
-	case FIELD_EXITCODE:
-		return set_exit(cell, r, buf);
-	case FIELD_SUBMIT:
-		return set_date(cell, r->submit, buf);
-	case FIELD_ELIGIBLE:
-		return set_date(cell, r->eligible, buf);
-	case FIELD_START:
-		return set_date(cell, r->start, buf);
-	case FIELD_END:
-		return set_date(cell, r->end, buf);
-	case FIELD_ELAPSED:
-		return set_time(cell, j->elapsed_s);
-	case FIELD_ELAPSEDRAW:
-		return set_count(cell, j->elapsed_s);
-	case FIELD_TIMELIMIT:
-		if (r->time_limit_min.known)
-			set_time(cell, 60 * r->time_limit_min.value);
-		return;
-	case FIELD_NNODES:
-		return set_known(cell, r->total_nodes);
-	case FIELD_NCPUS:
-		return set_known(cell, r->total_cpus);
-	case FIELD_NGPUS:
-		if (r->tres_alloc)
-			set_count(cell, record_tres(r->tres_alloc, "gres/gpu", &n) ? n : 0);
-		return;
-	case FIELD_NODELIST:
-		return set_text(cell, r->nodes);
-	case FIELD_TRES:
-		return set_text(cell, r->tres_alloc);
-	case FIELD_CPU:
-		return set_share(cell, j->cpu_held_ns > 0 ? j->cpu_ns / j->cpu_held_ns : -1);
-	case FIELD_MEM:
-		return set_memory(cell, r);
-	case FIELD_GPU:
-		return set_share(cell, j->gpu_busy);
-	case FIELD_TIME:
-		return set_share(cell, j->time_share);
-	case FIELD_IDLE:
-		return set_share(cell, j->idle_share);
-	case FIELD_POWER:
-		return set_power(cell, j);
-	case FIELD_TOTALCPU:
-		return set_cpu_time(cell, r);
-	case FIELD_ENERGY:
-	case FIELD_JOULES:
-	case FIELD_IDLE_ENERGY:
-	case FIELD_WASTED:
-		return set_energy(cell, j, id);
-	}
+	*ret_uj = j->r->values.value[METRIC_ENERGY];
+	return values_has(&j->r->values, METRIC_ENERGY);
 }
+
+SETTER(set_energy)
+{
+	uint64_t uj;
+
+	if (energy_of(j, &uj))
+		cell_wh(cell, uj);
+}
+
+SETTER(set_joules)
+{
+	uint64_t uj;
+
+	if (energy_of(j, &uj))
+		cell_count(cell, uj / UJ_PER_J);
+}
+
+SETTER(set_idle_energy)
+{
+	uint64_t uj;
+
+	if (energy_of(j, &uj) && j->idle_share >= 0)
+		cell_wh(cell, round_u64(j->idle_share * (double)uj));
+}
+
+SETTER(set_power)
+{
+	uint64_t uj;
+
+	if (!energy_of(j, &uj) || !j->elapsed_s)
+		return;
+	*cell = (struct cell){ .kind = CELL_RATIO, .ratio = (double)uj / (double)UJ_PER_J / (double)j->elapsed_s };
+	(void)screen_watts(cell->ratio, cell->shown);
+}
+
+/* The wasted energy: the sum of all causes whose waste is known, as in the sums of groups and reports. */
+SETTER(set_wasted)
+{
+	const double *waste_uj = j->waste_uj;
+	double sum = 0;
+	unsigned int w;
+	uint64_t uj;
+
+	for (w = 0; w < WASTE_N; w++)
+		sum += isnan(waste_uj[w]) ? 0 : waste_uj[w];
+	/* n/a if no cause of waste is known: energy, idle energy, or the use of CPUs and memory is missing */
+	if (energy_of(j, &uj) && (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || sum > 0))
+		cell_wh(cell, round_u64(sum));
+}
+
+/* --- the table --------------------------------------------------------------------------------- */
+
+/* The looks of a column. A rank puts the smallest value first, or the largest if DESCENDING. */
+enum { LEFT = 1, IF_ANY = 2, SORTABLE = 4, DESCENDING = 8 };
+#define NUMBER (SORTABLE | DESCENDING)
+#define RECORD(member) offsetof(struct record, member)
+#define JOB(member) offsetof(struct jobs_job, member)
+
+/* A column: everything but its value is in the row, and its value is what SET sets. */
+struct jobs_field {
+	const char *name, *alias; /* for --format and --sort */
+	const char *title;	  /* for people */
+	const char *key;	  /* for programs */
+	size_t width;
+	unsigned int flags;
+	void (*set)(struct cell *cell, const struct jobs_job *j, size_t offset, char *buf);
+	size_t offset; /* the member that SET reads */
+	const char *help;
+};
+
+static const struct jobs_field fields[] = {
+	{ "JobID", NULL, "JobID", "jobid", 14, LEFT | SORTABLE, set_job_id, 0, "id as sacct writes it" },
+	{ "JobIDRaw", NULL, "JobIDRaw", "jobid_raw", 12, SORTABLE, set_job_number, 0, "number of the job" },
+	{ "JobName", "name", "Name", "name", 16, LEFT, set_text, RECORD(job_name), "name of the job" },
+	{ "User", NULL, "User", "user", 10, LEFT, set_text, RECORD(user_name), "user" },
+	{ "Group", NULL, "Group", "group", 10, LEFT, set_text, RECORD(group_name), "group" },
+	{ "Account", NULL, "Account", "account", 10, LEFT, set_text, RECORD(account), "account" },
+	{ "Cluster", NULL, "Cluster", "cluster", 10, LEFT, set_text, RECORD(cluster), "cluster" },
+	{ "Partition", NULL, "Partition", "partition", 10, LEFT, set_text, RECORD(partition), "partition" },
+	{ "QOS", NULL, "QOS", "qos", 10, LEFT, set_text, RECORD(qos), "quality of service" },
+	{ "State", NULL, "State", "state", 13, LEFT, set_text, RECORD(state), "state" },
+	{ "ExitCode", NULL, "ExitCode", "exitcode", 8, 0, set_exit, 0, "exit code:signal" },
+	{ "Submit", NULL, "Submit", "submit", 20, LEFT | SORTABLE, set_date, RECORD(submit),
+	  "time of submission" },
+	{ "Eligible", NULL, "Eligible", "eligible", 20, LEFT | SORTABLE, set_date, RECORD(eligible),
+	  "since when it could start" },
+	{ "Start", NULL, "Start", "start", 20, LEFT | SORTABLE, set_date, RECORD(start), "start" },
+	{ "End", NULL, "End", "end", 20, LEFT | SORTABLE, set_date, RECORD(end), "end" },
+	{ "Elapsed", NULL, "Elapsed", "elapsed_s", 11, NUMBER, set_elapsed, 0, "run time" },
+	{ "ElapsedRaw", NULL, "ElapsedRaw", "elapsed_raw", 10, NUMBER, set_elapsed_raw, 0,
+	  "run time in seconds" },
+	{ "Timelimit", NULL, "Timelimit", "timelimit_s", 11, NUMBER, set_limit, 0, "time limit" },
+	{ "NNodes", NULL, "NNodes", "nodes", 6, NUMBER, set_known, RECORD(total_nodes), "nodes allocated" },
+	{ "NCPUS", "AllocCPUS", "NCPUS", "cpus", 8, NUMBER, set_known, RECORD(total_cpus), "CPUs allocated" },
+	{ "NGPUs", NULL, "NGPUs", "gpus", 6, NUMBER, set_gpus, 0, "GPUs allocated" },
+	{ "NodeList", NULL, "NodeList", "nodelist", 20, LEFT, set_text, RECORD(nodes), "names of the nodes" },
+	{ "AllocTRES", NULL, "AllocTRES", "tres_alloc", 40, LEFT, set_text, RECORD(tres_alloc),
+	  "all that was allocated" },
+	{ "CPUEff", "cpu", "CPU %", "cpu_efficiency", 7, NUMBER, set_cpu, 0, "CPU time / (run time x CPUs)" },
+	{ "MemEff", "mem", "Mem %", "memory_efficiency", 7, NUMBER, set_memory, 0,
+	  "largest memory of a node / allocated there" },
+	{ "GPUEff", "gpu", "GPU %", "gpu_utilization", 7, IF_ANY | NUMBER, set_share, JOB(gpu_busy),
+	  "GPU time busy / held" },
+	{ "TimeEff", "time", "Time %", "time_efficiency", 7, NUMBER, set_share, JOB(time_share),
+	  "run time / time limit" },
+	{ "Energy", NULL, "Energy", "energy_j", 9, NUMBER, set_energy, 0, "energy, in Wh" },
+	{ "ConsumedEnergyRaw", NULL, "ConsumedEnergyRaw", "consumed_energy_raw", 17, NUMBER, set_joules, 0,
+	  "energy in joules, sacct's" },
+	{ "IdleShare", "idle", "Idle %", "idle_share", 7, NUMBER, set_share, JOB(idle_share),
+	  "part of the energy that is idle power" },
+	{ "MeanPower", "power", "Power", "mean_power_w", 8, NUMBER, set_power, 0, "energy / run time, in W" },
+	{ "TotalCPU", NULL, "TotalCPU", "total_cpu_s", 11, NUMBER, set_cpu_time, 0, "CPU time used" },
+	{ "IdleEnergy", NULL, "Idle", "idle_energy_j", 9, NUMBER, set_idle_energy, 0, "that part, in Wh" },
+	{ "Wasted", NULL, "Wasted", "wasted_energy_j", 9, NUMBER, set_wasted, 0,
+	  "energy of a failed job; of others, idle energy of what was held and not used; in Wh" },
+};
 
 void jobs_cell(const struct jobs_job *j, const struct jobs_column *column, struct cell *cell, char buf[JOBS_TEXT_MAX])
 {
 	*cell = (struct cell){ .kind = CELL_UNKNOWN };
 	if (column->field)
-		set_field(j, column->field->id, cell, buf);
+		column->field->set(cell, j, column->field->offset, buf);
 	else
 		set_metric(cell, &j->r->values, column->metric);
 }
 
-static uint64_t date_of(const struct record *r, enum field_id id)
-{
-	switch (id) {
-	case FIELD_SUBMIT:
-		return r->submit;
-	case FIELD_ELIGIBLE:
-		return r->eligible;
-	case FIELD_START:
-		return r->start;
-	case FIELD_END:
-		return r->end;
-	default:
-		return 0;
-	}
-}
-
 bool jobs_is_sortable(const struct jobs_column *column)
 {
-	if (!column->field)
-		return true;
-	switch (column->field->id) {
-	case FIELD_JOBID:
-	case FIELD_SUBMIT:
-	case FIELD_ELIGIBLE:
-	case FIELD_START:
-	case FIELD_END:
-		return true;
-	case FIELD_EXITCODE:
-		return false;
-	default:
-		return !column->field->is_left;
-	}
+	return !column->field || column->field->flags & SORTABLE;
 }
 
 double jobs_rank(const struct jobs_job *j, const struct jobs_column *column)
 {
-	uint64_t date = column->field ? date_of(j->r, column->field->id) : 0;
 	char buf[JOBS_TEXT_MAX];
 	struct cell cell;
-	double v = NAN;
+	double v;
 
 	jobs_cell(j, column, &cell, buf);
-	if (date)
-		v = (double)date;
-	else if (column->field && column->field->id == FIELD_JOBID)
-		v = (double)j->r->job_id;
-	else if (cell.kind == CELL_DECIMAL)
-		v = (double)cell.number / (double)cell.scale;
-	else if (cell.kind == CELL_RATIO)
-		v = cell.ratio;
-	return !column->field || column->field->is_descending ? -v : v;
+	v = cell_rank(&cell);
+	return !column->field || column->field->flags & DESCENDING ? -v : v;
 }
 
 /* --- names ------------------------------------------------------------------------------------- */
@@ -432,8 +392,8 @@ static int add_column(struct jobs_columns *c, const char *name, const char *widt
 		const struct jobs_field *f = column->field;
 
 		(void)snprintf(c->key[c->n], sizeof(c->key[0]), "%s", f->key);
-		*cells = (struct cells_column){ .title = f->title, .width = f->width, .is_left = f->is_left,
-						.if_any = f->if_any };
+		*cells = (struct cells_column){ .title = f->title, .width = f->width, .is_left = f->flags & LEFT,
+						.if_any = f->flags & IF_ANY };
 	} else {
 		const struct metric_info *m = &metric_table[column->metric];
 

@@ -274,142 +274,147 @@ int jobs_groups_add(struct jobs_groups *g, const struct jobs_job *j)
 
 /* --- printing ---------------------------------------------------------------------------------- */
 
-enum { COLUMN_KEY, COLUMN_JOBS, COLUMN_FAILED, COLUMN_ELAPSED, COLUMN_CPU, COLUMN_ENERGY, COLUMN_CO2E, COLUMN_IDLE,
-       COLUMN_FAILED_ENERGY, COLUMN_WASTED, COLUMN_N };
+/* A setter sets CELL to a value of the sum S, and leaves it unknown if the value is not known. */
+#define SETTER(name) static void name(struct cell *cell, const struct jobs_sum *s)
 
-static const char *const sort_name[] = {
-	[GROUP_BY_KEY] = "key", [GROUP_BY_JOBS] = "jobs", [GROUP_BY_FAILED] = "failed",
-	[GROUP_BY_ELAPSED] = "elapsed", [GROUP_BY_CPU] = "cpu", [GROUP_BY_ENERGY] = "energy",
-	[GROUP_BY_CO2E] = "co2e", [GROUP_BY_IDLE] = "idle", [GROUP_BY_WASTED] = "wasted",
-	[GROUP_BY_FAILED_ENERGY] = "failed_energy",
+SETTER(set_jobs)
+{
+	cell_count(cell, s->jobs);
+}
+
+SETTER(set_failed)
+{
+	cell_count(cell, s->failed);
+}
+
+SETTER(set_elapsed)
+{
+	cell_count(cell, s->elapsed_s);
+	(void)screen_seconds(s->elapsed_s, cell->shown);
+}
+
+SETTER(set_cpu)
+{
+	if (!(s->cpu_held_ns > 0))
+		return;
+	*cell = (struct cell){ .kind = CELL_RATIO, .ratio = s->cpu_ns / s->cpu_held_ns };
+	(void)screen_share(cell->ratio, cell->shown);
+}
+
+SETTER(set_energy)
+{
+	if (s->energy_n)
+		cell_wh(cell, s->energy_uj);
+}
+
+SETTER(set_co2e)
+{
+	if (!s->co2e_n)
+		return;
+	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = s->co2e_ng, .scale = NG_PER_G };
+	(void)metric_text_value(UNIT_NG, s->co2e_ng, cell->shown, sizeof(cell->shown));
+}
+
+SETTER(set_idle)
+{
+	if (s->idle_n)
+		cell_wh(cell, round_u64(s->idle_uj));
+}
+
+/* If no job failed, the energy of failed jobs is 0, not unknown. */
+SETTER(set_failed_energy)
+{
+	if (s->failed_n || !s->failed)
+		cell_wh(cell, s->failed_uj);
+	if (!s->failed)
+		(void)snprintf(cell->shown, sizeof(cell->shown), "0");
+}
+
+SETTER(set_wasted)
+{
+	double uj, ng;
+
+	if (jobs_sum_wasted(s, &uj, &ng))
+		cell_wh(cell, round_u64(uj));
+}
+
+static const struct {
+	const char *name, *title, *key;
+	size_t width;
+	void (*set)(struct cell *cell, const struct jobs_sum *s);
+} sum_table[] = {
+	[SUM_KEY] = { .name = "key", .width = 24 },
+#define SUM(id, ...) [SUM_##id] = { __VA_ARGS__ },
+#include "src/cmd/jobs/jobs_sum.def"
 };
 
-bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret)
+bool jobs_sum_find(const char *name, enum jobs_sum_column *ret)
 {
-	size_t i;
+	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(sort_name); i++)
-		if (!strcmp(name, sort_name[i])) {
-			*ret = (enum jobs_group_sort)i;
+	for (i = 0; i < SUM_N; i++)
+		if (!strcmp(name, sum_table[i].name)) {
+			*ret = (enum jobs_sum_column)i;
 			return true;
 		}
 	return false;
 }
 
-static double group_rank(const struct jobs_sum *s, enum jobs_group_sort sort)
+const char *jobs_sum_names(char *buf, size_t size)
 {
-	double uj, ng;
+	size_t used = 0;
+	unsigned int i;
 
-	switch (sort) {
-	case GROUP_BY_KEY:
-		return 0;
-	case GROUP_BY_JOBS:
-		return -(double)s->jobs;
-	case GROUP_BY_FAILED:
-		return -(double)s->failed;
-	case GROUP_BY_ELAPSED:
-		return -(double)s->elapsed_s;
-	case GROUP_BY_CPU:
-		return s->cpu_held_ns > 0 ? -s->cpu_ns / s->cpu_held_ns : NAN;
-	case GROUP_BY_ENERGY:
-		return s->energy_n ? -(double)s->energy_uj : NAN;
-	case GROUP_BY_CO2E:
-		return s->co2e_n ? -(double)s->co2e_ng : NAN;
-	case GROUP_BY_IDLE:
-		return s->idle_n ? -s->idle_uj : NAN;
-	case GROUP_BY_WASTED:
-		return jobs_sum_wasted(s, &uj, &ng) ? -uj : NAN;
-	case GROUP_BY_FAILED_ENERGY:
-		return s->failed_n ? -(double)s->failed_uj : NAN;
-	}
-	return NAN;
+	*buf = '\0';
+	for (i = 0; i < SUM_N && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s",
+					 !i ? "" : i + 1 < SUM_N ? ", " : " or ", sum_table[i].name);
+	return buf;
 }
 
-static void set_count(struct cell *cell, uint64_t n)
+void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[SUM_N])
 {
-	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = n, .scale = 1 };
-	(void)snprintf(cell->shown, sizeof(cell->shown), "%" PRIu64, n);
-}
+	unsigned int i;
 
-static void set_wh(struct cell *cell, uint64_t uj)
-{
-	*cell = (struct cell){ .kind = CELL_DECIMAL, .number = uj, .scale = UJ_PER_J };
-	(void)screen_wh(uj, cell->shown);
-}
-
-_Static_assert(COLUMN_N == JOBS_SUM_CELLS, "columns of a sum");
-
-void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS])
-{
-	double uj, ng;
-
-	memset(cell, 0, COLUMN_N * sizeof(*cell));
+	memset(cell, 0, SUM_N * sizeof(*cell));
 	if (*key)
-		cell[COLUMN_KEY] = (struct cell){ .kind = CELL_TEXT, .text = key };
-	set_count(&cell[COLUMN_JOBS], s->jobs);
-	set_count(&cell[COLUMN_FAILED], s->failed);
-	set_count(&cell[COLUMN_ELAPSED], s->elapsed_s);
-	(void)screen_seconds(s->elapsed_s, cell[COLUMN_ELAPSED].shown);
-	if (s->cpu_held_ns > 0) {
-		cell[COLUMN_CPU] = (struct cell){ .kind = CELL_RATIO, .ratio = s->cpu_ns / s->cpu_held_ns };
-		(void)screen_share(cell[COLUMN_CPU].ratio, cell[COLUMN_CPU].shown);
-	}
-	if (s->energy_n)
-		set_wh(&cell[COLUMN_ENERGY], s->energy_uj);
-	if (s->co2e_n) {
-		struct cell *co2e = &cell[COLUMN_CO2E];
-
-		*co2e = (struct cell){ .kind = CELL_DECIMAL, .number = s->co2e_ng, .scale = NG_PER_G };
-		(void)metric_text_value(UNIT_NG, s->co2e_ng, co2e->shown, sizeof(co2e->shown));
-	}
-	if (s->idle_n)
-		set_wh(&cell[COLUMN_IDLE], round_u64(s->idle_uj));
-	/* if no job failed, the energy of failed jobs is 0, not unknown */
-	if (s->failed_n || !s->failed)
-		set_wh(&cell[COLUMN_FAILED_ENERGY], s->failed_uj);
-	if (!s->failed)
-		(void)snprintf(cell[COLUMN_FAILED_ENERGY].shown, CELLS_SHOWN_MAX, "0");
-	if (jobs_sum_wasted(s, &uj, &ng))
-		set_wh(&cell[COLUMN_WASTED], round_u64(uj));
+		cell[SUM_KEY] = (struct cell){ .kind = CELL_TEXT, .text = key };
+	for (i = SUM_KEY + 1; i < SUM_N; i++)
+		sum_table[i].set(&cell[i], s);
 }
 
-void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS])
+void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[SUM_N])
 {
 	static const char *const titles[] = { [JOBS_BY_NONE] = "", [JOBS_BY_USER] = "User",
 					      [JOBS_BY_ACCOUNT] = "Account", [JOBS_BY_PARTITION] = "Partition",
 					      [JOBS_BY_NAME] = "Name", [JOBS_BY_DAY] = "Day",
 					      [JOBS_BY_MONTH] = "Month" };
-	const struct cells_column columns[COLUMN_N] = {
-		[COLUMN_KEY] = { .title = titles[by], .key = by ? by_name[by] : "key", .width = 24, .is_left = true },
-		[COLUMN_JOBS] = { .title = "Jobs", .key = "jobs", .width = 10 },
-		[COLUMN_FAILED] = { .title = "Failed", .key = "failed", .width = 10 },
-		[COLUMN_ELAPSED] = { .title = "Elapsed", .key = "elapsed_s", .width = 13 },
-		[COLUMN_CPU] = { .title = "CPU %", .key = "cpu_efficiency", .width = 7 },
-		[COLUMN_ENERGY] = { .title = "Energy", .key = "energy_j", .width = 9 },
-		[COLUMN_CO2E] = { .title = "CO2e", .key = "co2e_g", .width = 9 },
-		[COLUMN_IDLE] = { .title = "Idle", .key = "idle_energy_j", .width = 9 },
-		[COLUMN_FAILED_ENERGY] = { .title = "In vain", .key = "failed_energy_j", .width = 9 },
-		[COLUMN_WASTED] = { .title = "Wasted", .key = "wasted_energy_j", .width = 9 },
-	};
+	unsigned int i;
 
-	memcpy(column, columns, sizeof(columns));
+	for (i = 0; i < SUM_N; i++)
+		column[i] = (struct cells_column){ .title = sum_table[i].title,
+						   .key = sum_table[i].key,
+						   .width = sum_table[i].width };
+	column[SUM_KEY].title = titles[by];
+	column[SUM_KEY].key = by ? by_name[by] : "key";
+	column[SUM_KEY].is_left = true;
 }
 
-int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,
-		      bool header, FILE *out)
+int jobs_groups_print(const struct jobs_groups *g, enum jobs_sum_column sort, enum cells_format format,
+		      size_t top, bool header, FILE *out)
 {
-	struct cells_column column[COLUMN_N];
-	struct cell cell[COLUMN_N];
+	struct cells_column column[SUM_N];
+	struct cell cell[SUM_N];
 	struct cells *cells;
 	size_t i;
 	int rc;
 
 	jobs_sum_columns(g->by, column);
-	cells = cells_create(column, COLUMN_N, format, top);
+	cells = cells_create(column, SUM_N, format, top);
 	rc = cells ? 0 : -ENOMEM;
 	for (i = 0; rc == 0 && i < g->n; i++) {
 		jobs_sum_cells(g->group[i].key, &g->group[i].sum, cell);
-		rc = cells_add(cells, group_rank(&g->group[i].sum, sort), cell);
+		rc = cells_add(cells, sort == SUM_KEY ? 0 : -cell_rank(&cell[sort]), cell);
 	}
 	if (rc == 0)
 		rc = cells_print(cells, out, header);

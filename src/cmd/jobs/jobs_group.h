@@ -96,29 +96,24 @@ const struct jobs_group *jobs_groups_find(const struct jobs_groups *g, const cha
 /* Returns the name for jobs_group_find(), such as "user". */
 const char *jobs_group_name(enum jobs_group_by by);
 
-/* What groups are sorted by. GROUP_BY_KEY: by their names. */
-enum jobs_group_sort {
-	GROUP_BY_KEY,
-	GROUP_BY_JOBS,
-	GROUP_BY_FAILED,
-	GROUP_BY_ELAPSED,
-	GROUP_BY_CPU,
-	GROUP_BY_ENERGY,
-	GROUP_BY_CO2E,
-	GROUP_BY_IDLE,
-	GROUP_BY_WASTED,
-	GROUP_BY_FAILED_ENERGY,
+/* The columns of a table of sums: the name of the group, and the rows of jobs_sum.def. */
+enum jobs_sum_column {
+	SUM_KEY,
+#define SUM(id, ...) SUM_##id,
+#include "src/cmd/jobs/jobs_sum.def"
+	SUM_N
 };
-/* Finds a sort order by its name, such as "energy". False: there is none. */
-bool jobs_group_sort_find(const char *name, enum jobs_group_sort *ret);
+void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[SUM_N]);
+/* Sets the cells of a row. The first is KEY, which may be empty. */
+void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[SUM_N]);
 
-/* The columns of a table of sums, and their cells. The first cell is KEY, which may be empty. */
-#define JOBS_SUM_CELLS 10
-void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[JOBS_SUM_CELLS]);
-void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[JOBS_SUM_CELLS]);
+/* Finds a column by its name for --sort, such as "energy". False: there is none. */
+bool jobs_sum_find(const char *name, enum jobs_sum_column *ret);
+/* Writes the names of all columns to BUF, for messages: "key, jobs, ... or wasted". Returns BUF. */
+const char *jobs_sum_names(char *buf, size_t size);
 
-/* Prints a line per group, at most TOP lines (0: all). -ENOMEM. */
-int jobs_groups_print(const struct jobs_groups *g, enum jobs_group_sort sort, enum cells_format format, size_t top,
-		      bool header, FILE *out);
+/* Prints a line per group, at most TOP lines (0: all), sorted by SORT: the largest first, or SUM_KEY. -ENOMEM. */
+int jobs_groups_print(const struct jobs_groups *g, enum jobs_sum_column sort, enum cells_format format,
+		      size_t top, bool header, FILE *out);
 
 #endif

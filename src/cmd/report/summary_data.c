@@ -10,7 +10,7 @@
 #include "src/libutil/round.h"
 
 /* Columns: the section, the cells of a sum, and further ones of a report. */
-enum { CELL_SECTION, CELL_SUM, CELL_KNOWN = CELL_SUM + JOBS_SUM_CELLS, CELL_RANK, CELLS_N };
+enum { CELL_SECTION, CELL_SUM, CELL_KNOWN = CELL_SUM + SUM_N, CELL_RANK, CELLS_N };
 
 struct rows {
 	struct cells *cells;
@@ -62,17 +62,14 @@ static void add_part(struct rows *r, const char *section, const char *key, uint6
 		     uint64_t ng)
 {
 	struct jobs_sum part = { .jobs = jobs, .energy_uj = uj, .energy_n = known, .co2e_ng = ng, .co2e_n = known && ng };
-	struct cell cell[JOBS_SUM_CELLS];
-	size_t i;
+	struct cell cell[SUM_N];
 
 	jobs_sum_cells(key, &part, cell);
 	memset(r->cell, 0, sizeof(r->cell));
-	for (i = 0; i < JOBS_SUM_CELLS; i++) {
-		const char *name = r->column[CELL_SUM + i].key;
-
-		if (!strcmp(name, "key") || !strcmp(name, "jobs") || !strcmp(name, "energy_j") || !strcmp(name, "co2e_g"))
-			r->cell[CELL_SUM + i] = cell[i];
-	}
+	r->cell[CELL_SUM + SUM_KEY] = cell[SUM_KEY];
+	r->cell[CELL_SUM + SUM_JOBS] = cell[SUM_JOBS];
+	r->cell[CELL_SUM + SUM_ENERGY] = cell[SUM_ENERGY];
+	r->cell[CELL_SUM + SUM_CO2E] = cell[SUM_CO2E];
 	rows_add(r, section);
 }
 
