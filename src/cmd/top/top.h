@@ -12,18 +12,11 @@
 
 #define TOP_TEXT_MAX 64
 
+/* The values that are read anew for each frame, TOP_POWER and so on, in the units that their names in JSON tell. */
 enum top_value {
-	TOP_POWER,    /* W */
-	TOP_IDLE,     /* share of the power that is idle power */
-	TOP_CPU,      /* number of busy CPUs */
-	TOP_MEMORY,   /* bytes */
-	TOP_GPU,      /* number of busy GPUs */
-	TOP_READ,     /* bytes per second, as the next three */
-	TOP_WRITE,
-	TOP_RECEIVED, /* bytes by TCP */
-	TOP_SENT,
-	TOP_ENERGY,   /* J so far */
-	TOP_CO2E,     /* g so far */
+#define COLUMN(id, ...)
+#define VALUE(id, ...) TOP_##id,
+#include "src/cmd/top/top_column.def"
 	TOP_N
 };
 
@@ -51,7 +44,7 @@ void top_frame_free(struct top_frame *f);
 /* Adds an empty row, which belongs to F and may move when another is added. NULL: out of memory. */
 struct top_row *top_frame_add(struct top_frame *f);
 
-/* Returns the sum of VALUE over all rows, or for TOP_IDLE the share of the total power. NAN: no row has the value. */
+/* Returns the sum of VALUE over all rows, or for a part of the power the share of the total power. NAN: no row has the value. */
 double top_frame_sum(const struct top_frame *f, enum top_value value);
 
 /* Returns the frame as one JSON object, which the caller frees. NULL: out of memory. */

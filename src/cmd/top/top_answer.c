@@ -12,46 +12,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cmd/top/top_column.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
 /* Contains two scrapes or more, at the usual intervals. */
 #define RATE_WINDOW "2m"
 
-/* For each value, the series of ceems.prom that is summed over a job. */
-static const struct {
-	enum top_value value;
-	const char *series, *labels;
-	bool is_rate;
-} series[] = {
-	{ TOP_POWER, "ceems_compute_unit_energy_joules_total", "", true },
-	{ TOP_CPU, "ceems_compute_unit_cpu_seconds_total", "", true },
-	{ TOP_MEMORY, "ceems_compute_unit_memory_working_set_bytes", "", false },
-	{ TOP_GPU, "ceems_compute_unit_gpu_busy_seconds_total", "", true },
-	{ TOP_READ, "ceems_compute_unit_io_read_bytes_total", "", true },
-	{ TOP_WRITE, "ceems_compute_unit_io_write_bytes_total", "", true },
-	{ TOP_RECEIVED, "ceems_ebpf_ingress_bytes_total", ",proto=\"tcp\"", true },
-	{ TOP_SENT, "ceems_ebpf_egress_bytes_total", ",proto=\"tcp\"", true },
-	{ TOP_ENERGY, "ceems_compute_unit_energy_joules_total", "", false },
-	{ TOP_CO2E, "ceems_compute_unit_emissions_gco2e_total", "", false },
-};
+/* Adds a query for VALUE, whose series is summed over each job. Other values, and metrics without a series, have none. */
+static void put_query(FILE *f, enum top_value value, uint32_t job_id, const char *job)
+{
+	const struct top_column *c = top_column_of(value);
+	const struct metric_info *m = &metric_table[c->metric];
+	const char *series = c->gauge ? c->gauge : m->prom;
+	bool is_rate = c->from == TOP_FROM_RATE && !c->gauge;
+
+	if (c->from == TOP_FROM_OTHER || !*series)
+		return;
+	(void)fprintf(f, "%slabel_replace(sum by (%s) (%s%s{manager=\"slurm\"%s%s}%s),\"value\",\"%d\",\"\",\"\")",
+		      value ? " or " : "", job_id ? "hostname" : "uuid", is_rate ? "rate(" : "",
+		      series, job, c->gauge ? "" : m->prom_labels,
+		      is_rate ? "[" RATE_WINDOW "])" : "", (int)value);
+}
 
 char *top_prom_query(uint32_t job_id)
 {
 	char job[32] = "";
 	char *text = NULL;
-	size_t size, i;
+	unsigned int v;
+	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
 		return NULL;
 	if (job_id)
 		(void)snprintf(job, sizeof(job), ",uuid=\"%" PRIu32 "\"", job_id);
-	for (i = 0; i < ARRAY_SIZE(series); i++)
-		(void)fprintf(f, "%slabel_replace(sum by (%s) (%s%s{manager=\"slurm\"%s%s}%s),\"value\",\"%d\",\"\",\"\")",
-			      i ? " or " : "", job_id ? "hostname" : "uuid", series[i].is_rate ? "rate(" : "",
-			      series[i].series, job, series[i].labels, series[i].is_rate ? "[" RATE_WINDOW "])" : "",
-			      (int)series[i].value);
+	for (v = 0; v < TOP_N; v++)
+		put_query(f, (enum top_value)v, job_id, job);
 	if (fclose(f) != 0)
 		free(TAKE_PTR(text));
 	return text;

@@ -12,66 +12,26 @@
 #include <strings.h>
 #include <time.h>
 
-#include "src/libcore/metric_text.h"
+#include "src/cmd/top/top_column.h"
 #include "src/librecord/screen_text.h"
 #include "src/libutil/round.h"
 #include "src/libutil/text.h"
 #include "src/libutil/util.h"
 
-#define CELL_MAX 64
 #define SUMS_MAX 256
+#define KEYS_PER_LINE 5
 #define TITLE_LINE 2 /* index of the line of titles, below two lines of head; one more if there is a note */
 
-enum column_id {
-	COLUMN_ID, COLUMN_USER, COLUMN_NAME, COLUMN_ACCOUNT, COLUMN_PARTITION, COLUMN_NODES, COLUMN_CPUS, COLUMN_POWER,
-	COLUMN_IDLE, COLUMN_CPU, COLUMN_MEM, COLUMN_MEMORY, COLUMN_GPU, COLUMN_READ, COLUMN_WRITE, COLUMN_RECEIVED,
-	COLUMN_SENT, COLUMN_ENERGY, COLUMN_CO2E, COLUMN_TIME, COLUMN_NODELIST, COLUMN_N
-};
-
-/* The columns from left to right. On a narrow screen, those with the highest rank are left out first. */
-struct top_column {
-	enum column_id id;
-	const char *title;
-	const char *name; /* for --sort */
-	int key;	  /* the key that sorts by this column: an upper-case letter */
-	size_t width;
-	unsigned int rank;
-	bool is_left; /* text is at the left of the column */
-};
-
-static const struct top_column columns[] = {
-	{ COLUMN_ID, "JOBID", "id", 'J', 9, 0, true },
-	{ COLUMN_USER, "USER", "user", 'U', 8, 3, true },
-	{ COLUMN_NAME, "NAME", "name", 'N', 10, 4, true },
-	{ COLUMN_ACCOUNT, "ACCOUNT", "account", 'A', 9, 16, true },
-	{ COLUMN_PARTITION, "PARTITION", "partition", 0, 9, 17, true },
-	{ COLUMN_NODES, "ND", "nodes", 0, 3, 10, false },
-	{ COLUMN_CPUS, "CPUS", "cpus", 0, 4, 5, false },
-	{ COLUMN_POWER, "POWER", "power", 'P', 7, 1, false },
-	{ COLUMN_IDLE, "IDLE", "idle", 'I', 5, 6, false },
-	{ COLUMN_CPU, "CPU", "cpu", 'C', 5, 2, false },
-	{ COLUMN_MEM, "MEM", "mem", 'M', 5, 7, false },
-	{ COLUMN_MEMORY, "MEMORY", "memory", 0, 8, 13, false },
-	{ COLUMN_GPU, "GPU", "gpu", 'G', 5, 8, false },
-	{ COLUMN_READ, "READ/s", "read", 'R', 7, 9, false },
-	{ COLUMN_WRITE, "WRITE/s", "write", 'W', 7, 9, false },
-	{ COLUMN_RECEIVED, "TCPIN/s", "tcpin", 0, 7, 18, false },
-	{ COLUMN_SENT, "TCPOUT/s", "tcpout", 0, 8, 18, false },
-	{ COLUMN_ENERGY, "ENERGY", "energy", 'E', 9, 12, false },
-	{ COLUMN_CO2E, "CO2e", "co2e", 'O', 8, 14, false },
-	{ COLUMN_TIME, "TIME", "time", 'T', 6, 11, false },
-	{ COLUMN_NODELIST, "NODELIST", "nodelist", 0, 12, 15, true },
-};
-#define POWER (&columns[COLUMN_POWER])
-_Static_assert(ARRAY_SIZE(columns) == COLUMN_N, "columns are in the order of their ids");
+#define ID (&top_column_table[TOP_COLUMN_ID])
+#define POWER (&top_column_table[TOP_COLUMN_POWER])
 
 const struct top_column *top_column_find(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < COLUMN_N; i++)
-		if (!strcasecmp(columns[i].name, name))
-			return &columns[i];
+	for (i = 0; i < TOP_COLUMN_N; i++)
+		if (!strcasecmp(top_column_table[i].name, name))
+			return &top_column_table[i];
 	return NULL;
 }
 
@@ -79,9 +39,9 @@ const struct top_column *top_column_of_key(int key)
 {
 	size_t i;
 
-	for (i = 0; i < COLUMN_N; i++)
-		if (columns[i].key && columns[i].key == key)
-			return &columns[i];
+	for (i = 0; i < TOP_COLUMN_N; i++)
+		if (top_column_table[i].key && top_column_table[i].key == key)
+			return &top_column_table[i];
 	return NULL;
 }
 
@@ -91,152 +51,19 @@ const char *top_column_names(char *buf, size_t size)
 	size_t i;
 
 	*buf = '\0';
-	for (i = 0; i < COLUMN_N && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "", columns[i].name);
+	for (i = 0; i < TOP_COLUMN_N && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "", top_column_table[i].name);
 	return buf;
 }
 
-/* --- values ------------------------------------------------------------------------------------ */
-
-static const char *row_text(const struct top_row *r, enum column_id id)
-{
-	switch (id) {
-	case COLUMN_ID:
-		return r->id;
-	case COLUMN_USER:
-		return r->user;
-	case COLUMN_NAME:
-		return r->name;
-	case COLUMN_ACCOUNT:
-		return r->account;
-	case COLUMN_PARTITION:
-		return r->partition;
-	case COLUMN_NODELIST:
-		return r->nodes;
-	default:
-		return NULL;
-	}
-}
-
-static double known_value(uint64_t n)
-{
-	return n ? (double)n : NAN;
-}
-
-/* Returns the value of a column. NAN: it is not known, or the column is a text. */
-static double row_number(const struct top_row *r, enum column_id id)
-{
-	switch (id) {
-	case COLUMN_NODES:
-		return known_value(r->nnodes);
-	case COLUMN_CPUS:
-		return known_value(r->cpus);
-	case COLUMN_POWER:
-		return r->value[TOP_POWER];
-	case COLUMN_IDLE:
-		return r->value[TOP_IDLE];
-	case COLUMN_CPU:
-		return r->value[TOP_CPU] / known_value(r->cpus);
-	case COLUMN_MEM:
-		return r->value[TOP_MEMORY] / known_value(r->memory);
-	case COLUMN_MEMORY:
-		return r->value[TOP_MEMORY];
-	case COLUMN_GPU:
-		return r->value[TOP_GPU] / known_value(r->gpus);
-	case COLUMN_READ:
-		return r->value[TOP_READ];
-	case COLUMN_WRITE:
-		return r->value[TOP_WRITE];
-	case COLUMN_RECEIVED:
-		return r->value[TOP_RECEIVED];
-	case COLUMN_SENT:
-		return r->value[TOP_SENT];
-	case COLUMN_ENERGY:
-		return r->value[TOP_ENERGY];
-	case COLUMN_CO2E:
-		return r->value[TOP_CO2E];
-	case COLUMN_TIME:
-		return known_value(r->elapsed_s);
-	default:
-		return NAN;
-	}
-}
-
-/* Writes V bytes, such as "999", "1.5K" or "12.3M", in powers of 1024. */
-static void bytes_text(double v, char *buf)
-{
-	static const char units[] = "KMGTPE";
-	size_t i = 0;
-
-	if (v < 999.5) {
-		(void)snprintf(buf, CELL_MAX, "%.0f", v);
-		return;
-	}
-	for (v /= 1024; v >= 999.5 && units[i + 1]; v /= 1024)
-		i++;
-	(void)snprintf(buf, CELL_MAX, "%.*f%c", v < 9.95 ? 1 : 0, v, units[i]);
-}
-
-/* Writes a time, such as "12s", "4m05s", "2h03m" or "3d04h". */
-static void time_text(double seconds, char *buf)
-{
-	const uint64_t s = round_u64(seconds);
-	const uint64_t m = s / 60;
-
-	if (s < 60)
-		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "s", s);
-	else if (m < 60)
-		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "m%02" PRIu64 "s", m, s % 60);
-	else if (m < 1440)
-		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "h%02" PRIu64 "m", m / 60, m % 60);
-	else
-		(void)snprintf(buf, CELL_MAX, "%" PRIu64 "d%02" PRIu64 "h", m / 1440, m / 60 % 24);
-}
-
-static void number_text(enum column_id id, double v, char *buf)
-{
-	char text[SCREEN_TEXT_MAX];
-
-	switch (id) {
-	case COLUMN_POWER:
-		(void)snprintf(buf, CELL_MAX, "%s", screen_watts(v, text));
-		break;
-	case COLUMN_IDLE:
-	case COLUMN_CPU:
-	case COLUMN_MEM:
-	case COLUMN_GPU:
-		(void)snprintf(buf, CELL_MAX, "%s", screen_share(v, text));
-		break;
-	case COLUMN_MEMORY:
-	case COLUMN_READ:
-	case COLUMN_WRITE:
-	case COLUMN_RECEIVED:
-	case COLUMN_SENT:
-		bytes_text(v, buf);
-		break;
-	case COLUMN_ENERGY:
-		(void)snprintf(buf, CELL_MAX, "%s", screen_wh(round_u64(v * 1e6), text));
-		break;
-	case COLUMN_CO2E:
-		(void)metric_text_value(UNIT_NG, round_u64(v * 1e9), buf, CELL_MAX);
-		break;
-	case COLUMN_TIME:
-		time_text(v, buf);
-		break;
-	default:
-		(void)snprintf(buf, CELL_MAX, "%.0f", v);
-		break;
-	}
-}
-
-static bool has_value(const struct top_row *r, enum column_id id)
-{
-	const char *text = row_text(r, id);
-
-	return text ? *text != '\0' : !isnan(row_number(r, id));
-}
-
 /* --- order ------------------------------------------------------------------------------------- */
+
+static bool has_value(const struct top_row *r, const struct top_column *c)
+{
+	const char *text = top_column_text(c, r);
+
+	return text ? *text != '\0' : !isnan(top_column_number(c, r));
+}
 
 static bool contains(const char *text, const char *part)
 {
@@ -267,15 +94,15 @@ static int compare_items(const void *x, const void *y)
 	const struct order_item *a = x;
 	const struct order_item *b = y;
 	const struct top_column *sort = a->view->sort ? a->view->sort : POWER;
-	const char *text = row_text(a->row, sort->id);
-	double v = row_number(a->row, sort->id);
-	double w = row_number(b->row, sort->id);
+	const char *text = top_column_text(sort, a->row);
+	double v = top_column_number(sort, a->row);
+	double w = top_column_number(sort, b->row);
 	int rc;
 
-	if (sort->id == COLUMN_ID)
+	if (sort == ID)
 		rc = (a->row->job_id > b->row->job_id) - (a->row->job_id < b->row->job_id);
 	else if (text)
-		rc = strcasecmp(text, row_text(b->row, sort->id));
+		rc = strcasecmp(text, top_column_text(sort, b->row));
 	else if (isnan(v) || isnan(w))
 		return isnan(v) && isnan(w) ? (a->at > b->at) - (a->at < b->at) : isnan(v) ? 1 : -1;
 	else
@@ -310,59 +137,58 @@ size_t *top_order(const struct top_frame *f, const struct top_view *v, size_t *r
 /* --- columns ----------------------------------------------------------------------------------- */
 
 /* Sets the width of each column; 0: it is left out, because the screen is too narrow. */
-static void choose_columns(const struct top_frame *f, size_t screen, size_t width[COLUMN_N])
+static void choose_columns(const struct top_frame *f, size_t screen, size_t width[TOP_COLUMN_N])
 {
-	static const enum column_id growing[] = { COLUMN_ID, COLUMN_NAME, COLUMN_NODELIST };
 	size_t used = 0;
 	unsigned int rank;
 	size_t i, k;
 
-	memset(width, 0, COLUMN_N * sizeof(*width));
-	for (rank = 0; rank < COLUMN_N; rank++)
-		for (i = 0; i < COLUMN_N; i++) {
-			const struct top_column *c = &columns[i];
+	memset(width, 0, TOP_COLUMN_N * sizeof(*width));
+	for (rank = 0; rank < TOP_COLUMN_N; rank++)
+		for (i = 0; i < TOP_COLUMN_N; i++) {
+			const struct top_column *c = &top_column_table[i];
 			size_t need = c->width + (used ? 1 : 0);
 
 			if (c->rank != rank || (used && used + need > screen))
 				continue;
-			for (k = 0; k < f->n && !has_value(&f->row[k], c->id); k++)
+			for (k = 0; k < f->n && !has_value(&f->row[k], c); k++)
 				;
-			if (k == f->n && c->id != COLUMN_ID && c->id != COLUMN_POWER)
+			if (k == f->n && !(c->flags & TOP_ALWAYS))
 				continue;
 			width[i] = c->width;
 			used += need;
 		}
-	if (width[COLUMN_ID] > screen)
-		width[COLUMN_ID] = screen;
+	if (width[TOP_COLUMN_ID] > screen)
+		width[TOP_COLUMN_ID] = screen;
 	/* columns with long texts get the rest of the screen's width */
-	for (i = 0; used < screen && i < ARRAY_SIZE(growing); i++) {
-		enum column_id id = growing[i];
-		size_t most = width[id];
+	for (i = 0; used < screen && i < TOP_COLUMN_N; i++) {
+		const struct top_column *c = &top_column_table[i];
+		size_t most = width[i];
 
-		for (k = 0; width[id] && k < f->n; k++) {
+		for (k = 0; c->flags & TOP_GROWS && width[i] && k < f->n; k++) {
 			char masked[TOP_TEXT_MAX];
-			size_t need = text_columns(text_mask(row_text(&f->row[k], id), masked, sizeof(masked)));
+			size_t need = text_columns(text_mask(top_column_text(c, &f->row[k]), masked, sizeof(masked)));
 
 			most = need > most ? need : most;
 		}
-		if (most - width[id] > screen - used)
-			most = width[id] + screen - used;
-		used += most - width[id];
-		width[id] = most;
+		if (most - width[i] > screen - used)
+			most = width[i] + screen - used;
+		used += most - width[i];
+		width[i] = most;
 	}
 }
 
 const struct top_column *top_column_next(const struct top_frame *f, const struct top_view *v, int step)
 {
-	size_t at = (size_t)((v->sort ? v->sort : POWER)->id);
-	size_t width[COLUMN_N];
+	size_t at = (size_t)((v->sort ? v->sort : POWER) - top_column_table);
+	size_t width[TOP_COLUMN_N];
 	size_t i;
 
 	choose_columns(f, v->width, width);
-	for (i = 0; i < COLUMN_N; i++) {
-		at = (at + (size_t)(COLUMN_N + step)) % COLUMN_N;
+	for (i = 0; i < TOP_COLUMN_N; i++) {
+		at = (at + (size_t)(TOP_COLUMN_N + step)) % TOP_COLUMN_N;
 		if (width[at])
-			return &columns[at];
+			return &top_column_table[at];
 	}
 	return POWER;
 }
@@ -416,14 +242,14 @@ static void put_column(FILE *out, const struct top_column *c, size_t width, cons
 	width = width > 255 ? 255 : width;
 	(void)text_cell(text, width, cell, sizeof(cell));
 	blank = width - text_columns(cell);
-	(void)fprintf(out, "%s%*s%s%*s", *is_first ? "" : " ", c->is_left ? 0 : (int)blank, "", cell,
-		      c->is_left ? (int)blank : 0, "");
+	(void)fprintf(out, "%s%*s%s%*s", *is_first ? "" : " ", c->flags & TOP_LEFT ? 0 : (int)blank, "", cell,
+		      c->flags & TOP_LEFT ? (int)blank : 0, "");
 	*is_first = false;
 }
 
 /* Adds the line of ROW. If ROW is NULL, adds the titles, with a mark at the column by which rows are sorted. */
 static int add_row(struct top_lines *l, const struct top_frame *f, const struct top_view *v,
-		   const size_t width[COLUMN_N], const struct top_row *row)
+		   const size_t width[TOP_COLUMN_N], const struct top_row *row)
 {
 	const struct top_column *sort = v->sort ? v->sort : POWER;
 	bool is_selected = row && v->height && *v->selected && !strcmp(row->id, v->selected);
@@ -435,22 +261,22 @@ static int add_row(struct top_lines *l, const struct top_frame *f, const struct 
 
 	if (!out)
 		return -ENOMEM;
-	for (i = 0; i < COLUMN_N; i++) {
-		const struct top_column *c = &columns[i];
-		char buf[CELL_MAX] = "n/a";
+	for (i = 0; i < TOP_COLUMN_N; i++) {
+		const struct top_column *c = &top_column_table[i];
+		char buf[TOP_CELL_MAX] = "n/a";
 
 		if (!width[i])
 			continue;
 		if (!row) {
-			const char *title = c->id == COLUMN_ID && f->id_title ? f->id_title : c->title;
+			const char *title = c == ID && f->id_title ? f->id_title : c->title;
 			bool is_marked = c == sort && strlen(title) < width[i];
 
-			(void)snprintf(buf, sizeof(buf), "%s%s%s", is_marked && !c->is_left ? "*" : "", title,
-				       is_marked && c->is_left ? "*" : "");
-		} else if (row_text(row, c->id)) {
-			(void)snprintf(buf, sizeof(buf), "%s", row_text(row, c->id));
-		} else if (!isnan(row_number(row, c->id))) {
-			number_text(c->id, row_number(row, c->id), buf);
+			(void)snprintf(buf, sizeof(buf), "%s%s%s", is_marked && !(c->flags & TOP_LEFT) ? "*" : "", title,
+				       is_marked && c->flags & TOP_LEFT ? "*" : "");
+		} else if (top_column_text(c, row)) {
+			(void)snprintf(buf, sizeof(buf), "%s", top_column_text(c, row));
+		} else if (!isnan(top_column_number(c, row))) {
+			c->show(top_column_number(c, row), buf);
 		}
 		put_column(out, c, width[i], buf, &is_first);
 	}
@@ -463,7 +289,7 @@ static int add_row(struct top_lines *l, const struct top_frame *f, const struct 
 static void _printf_(4, 5) add_sum(char *line, size_t screen, double value, const char *fmt, ...)
 {
 	size_t used = strlen(line);
-	char part[CELL_MAX];
+	char part[TOP_CELL_MAX];
 	va_list ap;
 
 	if (isnan(value))
@@ -480,7 +306,7 @@ static int add_sums(struct top_lines *l, const struct top_frame *f, size_t scree
 	double power = top_frame_sum(f, TOP_POWER), idle = top_frame_sum(f, TOP_IDLE), cpu = top_frame_sum(f, TOP_CPU);
 	double gpu = top_frame_sum(f, TOP_GPU), in = top_frame_sum(f, TOP_READ), out = top_frame_sum(f, TOP_WRITE);
 	double memory = top_frame_sum(f, TOP_MEMORY);
-	char text[SCREEN_TEXT_MAX] = "n/a", bytes[CELL_MAX], of[32] = "", line[SUMS_MAX];
+	char text[SCREEN_TEXT_MAX] = "n/a", bytes[TOP_CELL_MAX], of[32] = "", line[SUMS_MAX];
 	uint64_t cpus = 0, gpus = 0;
 	size_t i;
 
@@ -495,12 +321,12 @@ static int add_sums(struct top_lines *l, const struct top_frame *f, size_t scree
 	if (cpus)
 		(void)snprintf(of, sizeof(of), " of %" PRIu64, cpus);
 	add_sum(line, screen, cpu, "  CPU %.1f%s", cpu, of);
-	bytes_text(isnan(memory) ? 0 : memory, bytes);
+	top_show_bytes(isnan(memory) ? 0 : memory, bytes);
 	add_sum(line, screen, memory, "  memory %s", bytes);
 	add_sum(line, screen, gpus ? gpu : NAN, "  GPU %.1f of %" PRIu64, gpu, gpus);
-	bytes_text(isnan(in) ? 0 : in, bytes);
+	top_show_bytes(isnan(in) ? 0 : in, bytes);
 	add_sum(line, screen, in, "  read %s/s", bytes);
-	bytes_text(isnan(out) ? 0 : out, bytes);
+	top_show_bytes(isnan(out) ? 0 : out, bytes);
 	add_sum(line, screen, out, "  write %s/s", bytes);
 	return add_line(l, TOP_HEAD, screen, line);
 }
@@ -534,6 +360,32 @@ static int add_keys(struct top_lines *l, const struct top_view *v)
 			sort->name, v->reverse ? ", reversed" : "", *v->filter ? ": " : "", v->filter);
 }
 
+/* Adds lines such as "P I C M G    sort by power, idle share, CPU, memory, GPU", from the column of power on. */
+static int add_sort_keys(struct top_lines *l, const struct top_view *v)
+{
+	char keys[2 * KEYS_PER_LINE + 1], help[SUMS_MAX];
+	size_t used = 0, n = 0;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < TOP_COLUMN_N; i++) {
+		const struct top_column *c = &top_column_table[(TOP_COLUMN_POWER + i) % TOP_COLUMN_N];
+
+		if (c->key) {
+			(void)snprintf(keys + 2 * n, 3, "%c ", c->key);
+			used = n ? used : 0;
+			used += (size_t)snprintf(help + used, sizeof(help) - used, "%s%s", n ? ", " : "", c->help);
+			n++;
+		}
+		if (n == KEYS_PER_LINE || (n && i + 1 == TOP_COLUMN_N)) {
+			if (l->n + 1 < v->height)
+				rc = add_text(l, TOP_PLAIN, v->width, "%-13ssort by %s", keys, help);
+			n = 0;
+		}
+	}
+	return rc;
+}
+
 static int add_help(struct top_lines *l, const struct top_view *v)
 {
 	static const char *const help[] = {
@@ -541,9 +393,7 @@ static int add_help(struct top_lines *l, const struct top_view *v)
 		"up, down     mark a job; also PgUp, PgDn, Home, End",
 		"Enter        the nodes of that job (needs Prometheus), and back",
 		"<, >         sort by the column to the left or right",
-		"P I C M G    sort by power, idle share, CPU, memory, GPU",
-		"R W E O T    sort by reads, writes, energy, CO2e, run time",
-		"J U N A      sort by job id, user, name, account",
+		NULL, /* the keys that sort */
 		"r            reverse the order",
 		"/            show jobs with a text in id, user, name, account, partition or",
 		"             nodes; Enter ends it, an empty text shows all",
@@ -556,7 +406,7 @@ static int add_help(struct top_lines *l, const struct top_view *v)
 	int rc = 0;
 
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(help) && l->n + 1 < v->height; i++)
-		rc = add_line(l, TOP_PLAIN, v->width, help[i]);
+		rc = help[i] ? add_line(l, TOP_PLAIN, v->width, help[i]) : add_sort_keys(l, v);
 	return rc;
 }
 
@@ -571,7 +421,7 @@ static int add_rows(struct top_lines *l, const struct top_frame *f, const struct
 		    size_t n)
 {
 	size_t most = v->height ? top_rows_shown(f, v) : n;
-	size_t width[COLUMN_N];
+	size_t width[TOP_COLUMN_N];
 	size_t i;
 	int rc;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/cmd/top/top.h"
+#include "src/cmd/top/top_column.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,20 +8,6 @@
 #include "src/librecord/exactjson.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/util.h"
-
-static const char *const value_key[TOP_N] = {
-	[TOP_POWER] = "power_w",
-	[TOP_IDLE] = "idle_share",
-	[TOP_CPU] = "cpus_busy",
-	[TOP_MEMORY] = "memory_bytes",
-	[TOP_GPU] = "gpus_busy",
-	[TOP_READ] = "read_bytes_per_s",
-	[TOP_WRITE] = "write_bytes_per_s",
-	[TOP_RECEIVED] = "tcp_received_bytes_per_s",
-	[TOP_SENT] = "tcp_sent_bytes_per_s",
-	[TOP_ENERGY] = "energy_j",
-	[TOP_CO2E] = "co2e_g",
-};
 
 void top_frame_free(struct top_frame *f)
 {
@@ -50,12 +36,13 @@ struct top_row *top_frame_add(struct top_frame *f)
 
 double top_frame_sum(const struct top_frame *f, enum top_value value)
 {
+	bool is_mean = top_column_of(value)->is_part_of_power;
 	double weight = 0, sum = 0;
 	bool is_known = false;
 	size_t i;
 
 	for (i = 0; i < f->n; i++) {
-		double w = value == TOP_IDLE ? f->row[i].value[TOP_POWER] : 1;
+		double w = is_mean ? f->row[i].value[TOP_POWER] : 1;
 		double v = f->row[i].value[value];
 
 		if (isnan(v) || isnan(w))
@@ -66,7 +53,7 @@ double top_frame_sum(const struct top_frame *f, enum top_value value)
 	}
 	if (!is_known)
 		return NAN;
-	return value != TOP_IDLE ? sum : weight > 0 ? sum / weight : NAN;
+	return !is_mean ? sum : weight > 0 ? sum / weight : NAN;
 }
 
 static json_t *json_text(const char *text)
@@ -97,7 +84,7 @@ static json_t *json_row(const struct top_row *r)
 	unsigned int v;
 
 	for (v = 0; o && v < TOP_N; v++)
-		(void)json_object_set_new(o, value_key[v], json_value(r->value[v]));
+		(void)json_object_set_new(o, top_column_of((enum top_value)v)->json, json_value(r->value[v]));
 	return o;
 }
 
@@ -107,7 +94,7 @@ static json_t *json_sums(const struct top_frame *f)
 	unsigned int v;
 
 	for (v = 0; o && v < TOP_N; v++)
-		(void)json_object_set_new(o, value_key[v], json_value(top_frame_sum(f, (enum top_value)v)));
+		(void)json_object_set_new(o, top_column_of((enum top_value)v)->json, json_value(top_frame_sum(f, (enum top_value)v)));
 	return o;
 }
 

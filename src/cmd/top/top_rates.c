@@ -6,30 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cmd/top/top_column.h"
 #include "src/libcore/domain.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 
-#define KIB 1024.0
 #define SAMPLES 20 /* most readings that are kept; if the window has more, it is shortened */
 
-enum counter {
-	COUNTER_ENERGY,
-	COUNTER_STATIC,
-	COUNTER_CPU,
-	COUNTER_MEMORY, /* KiB seconds */
-	COUNTER_GPU,
-	COUNTER_READ,
-	COUNTER_WRITE,
-	COUNTER_RECEIVED,
-	COUNTER_SENT,
-	COUNTER_N
-};
-
+/* The counters from which values are computed: for each value its metric, and for TOP_IDLE the static energy. */
 struct sample {
 	uint64_t t_ns;
-	uint64_t counter[COUNTER_N];
-	bool known[COUNTER_N];
+	uint64_t counter[TOP_N];
+	bool known[TOP_N];
 };
 
 struct series {
@@ -119,12 +107,6 @@ static struct series *get_series(struct top_rates *r, uint64_t key)
 	return s;
 }
 
-static void set_counter(struct sample *s, enum counter c, const struct values *f, enum metric m)
-{
-	s->known[c] = values_has(f, m);
-	s->counter[c] = s->known[c] ? f->value[m] : 0;
-}
-
 /* Sets the static energy of all domains; unknown if that of one domain with energy is unknown. */
 static void set_static(struct sample *s, const struct values *f)
 {
@@ -140,22 +122,24 @@ static void set_static(struct sample *s, const struct values *f)
 		is_known = true;
 		sum += f->value[domain_table[d].fixed];
 	}
-	s->known[COUNTER_STATIC] = is_known;
-	s->counter[COUNTER_STATIC] = sum;
+	s->known[TOP_IDLE] = is_known;
+	s->counter[TOP_IDLE] = sum;
 }
 
 static void sample_init(struct sample *s, uint64_t t_ns, const struct values *f)
 {
+	unsigned int v;
+
 	*s = (struct sample){ .t_ns = t_ns };
-	set_counter(s, COUNTER_ENERGY, f, METRIC_ENERGY);
 	set_static(s, f);
-	set_counter(s, COUNTER_CPU, f, METRIC_CPU_TIME);
-	set_counter(s, COUNTER_MEMORY, f, METRIC_MEMORY_TIME);
-	set_counter(s, COUNTER_GPU, f, METRIC_GPU_BUSY);
-	set_counter(s, COUNTER_READ, f, METRIC_IO_READ_BYTES);
-	set_counter(s, COUNTER_WRITE, f, METRIC_IO_WRITE_BYTES);
-	set_counter(s, COUNTER_RECEIVED, f, METRIC_TCP_RECEIVED_BYTES);
-	set_counter(s, COUNTER_SENT, f, METRIC_TCP_SENT_BYTES);
+	for (v = 0; v < TOP_N; v++) {
+		const struct top_column *c = top_column_of((enum top_value)v);
+
+		if (c->from != TOP_FROM_RATE || !values_has(f, c->metric))
+			continue;
+		s->known[v] = true;
+		s->counter[v] = f->value[c->metric];
+	}
 }
 
 /* Returns false if a counter of B is lower than in A: then B is of other steps, and no rate can be computed. */
@@ -163,7 +147,7 @@ static bool is_after(const struct sample *a, const struct sample *b)
 {
 	unsigned int c;
 
-	for (c = 0; c < COUNTER_N; c++)
+	for (c = 0; c < TOP_N; c++)
 		if (a->known[c] && b->known[c] && b->counter[c] < a->counter[c])
 			return false;
 	return b->t_ns >= a->t_ns;
@@ -185,29 +169,40 @@ static void push_sample(struct series *s, const struct sample *now, uint64_t win
 	s->sample[s->n++] = *now;
 }
 
-/* Returns the rate of counter C per second from A to B. NAN: unknown. */
-static double rate_of(const struct sample *a, const struct sample *b, enum counter c)
+/* Returns the rate of the counter of value V per second from A to B. NAN: unknown. */
+static double rate_of(const struct sample *a, const struct sample *b, enum top_value v)
 {
-	if (!a->known[c] || !b->known[c] || b->t_ns <= a->t_ns)
+	if (!a->known[v] || !b->known[v] || b->t_ns <= a->t_ns)
 		return NAN;
-	return (double)(b->counter[c] - a->counter[c]) / ((double)(b->t_ns - a->t_ns) / (double)NSEC_PER_SEC);
+	return (double)(b->counter[v] - a->counter[v]) / ((double)(b->t_ns - a->t_ns) / (double)NSEC_PER_SEC);
 }
 
-static void set_values(const struct sample *a, const struct sample *b, struct top_row *row)
+static void set_rates(const struct sample *a, const struct sample *b, struct top_row *row)
 {
-	double fixed = rate_of(a, b, COUNTER_STATIC);
-	double all = rate_of(a, b, COUNTER_ENERGY);
+	double fixed = rate_of(a, b, TOP_IDLE);
+	double all = rate_of(a, b, TOP_POWER);
+	unsigned int v;
 
-	row->value[TOP_POWER] = all / UJ_PER_J;
 	if (all > 0 && fixed <= all)
 		row->value[TOP_IDLE] = fixed / all;
-	row->value[TOP_CPU] = rate_of(a, b, COUNTER_CPU) / (double)NSEC_PER_SEC;
-	row->value[TOP_MEMORY] = rate_of(a, b, COUNTER_MEMORY) * KIB;
-	row->value[TOP_GPU] = rate_of(a, b, COUNTER_GPU) / (double)NSEC_PER_SEC;
-	row->value[TOP_READ] = rate_of(a, b, COUNTER_READ);
-	row->value[TOP_WRITE] = rate_of(a, b, COUNTER_WRITE);
-	row->value[TOP_RECEIVED] = rate_of(a, b, COUNTER_RECEIVED);
-	row->value[TOP_SENT] = rate_of(a, b, COUNTER_SENT);
+	for (v = 0; v < TOP_N; v++) {
+		const struct top_column *c = top_column_of((enum top_value)v);
+
+		if (c->from == TOP_FROM_RATE)
+			row->value[v] = rate_of(a, b, (enum top_value)v) / top_column_unit(c);
+	}
+}
+
+static void set_totals(const struct values *f, struct top_row *row)
+{
+	unsigned int v;
+
+	for (v = 0; v < TOP_N; v++) {
+		const struct top_column *c = top_column_of((enum top_value)v);
+
+		if (c->from == TOP_FROM_TOTAL && values_has(f, c->metric))
+			row->value[v] = (double)f->value[c->metric] / top_column_unit(c);
+	}
 }
 
 /*
@@ -252,20 +247,17 @@ int top_rates_set(struct top_rates *r, uint64_t key, uint64_t t_ns, uint64_t sin
 	push_sample(s, &now, r->window_ns);
 	base = find_base(s);
 	if (base) {
-		set_values(base, &now, row);
+		set_rates(base, &now, row);
 	} else if (since_ns < t_ns) {
 		struct sample start = { .t_ns = since_ns };
 
-		for (c = 0; c < COUNTER_N; c++)
+		for (c = 0; c < TOP_N; c++)
 			start.known[c] = true;
-		set_values(&start, &now, row);
+		set_rates(&start, &now, row);
 	} else if (s->n > 1) {
-		set_values(&s->sample[0], &now, row);
+		set_rates(&s->sample[0], &now, row);
 	}
-	if (values_has(f, METRIC_ENERGY))
-		row->value[TOP_ENERGY] = (double)f->value[METRIC_ENERGY] / UJ_PER_J;
-	if (values_has(f, METRIC_CO2E))
-		row->value[TOP_CO2E] = (double)f->value[METRIC_CO2E] / NG_PER_G;
+	set_totals(f, row);
 	memcpy(s->value, row->value, sizeof(s->value));
 	return 0;
 }
