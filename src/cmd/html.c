@@ -91,6 +91,54 @@ void html_element(FILE *out, const char *name, const char *class, const char *fm
 	(void)fprintf(out, "</%s>\n", name);
 }
 
+void html_table_begin(FILE *out, const char *name, const char *caption, const char *const *title, size_t n)
+{
+	size_t i;
+
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", out);
+	html_text(out, name);
+	fputs("\">\n<table>\n", out);
+	if (caption)
+		html_element(out, "caption", NULL, "%s", caption);
+	fputs("<thead><tr>", out);
+	for (i = 0; i < n; i++) {
+		bool is_number = title[i][0] == '#';
+
+		if (is_number && !title[i][1]) {
+			fputs("<td></td>", out);
+			continue;
+		}
+		(void)fprintf(out, "<th scope=\"col\"%s>", is_number ? " class=\"number\"" : "");
+		html_text(out, title[i] + is_number);
+		fputs("</th>", out);
+	}
+	fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+void html_table_end(FILE *out)
+{
+	fputs("</tbody>\n</table>\n</div>\n", out);
+}
+
+void html_number(FILE *out, const char *text)
+{
+	html_element(out, "td", "number", "%s", text);
+}
+
+void html_row_head(FILE *out, const char *text, const char *link, const char *note)
+{
+	fputs("<th scope=\"row\">", out);
+	if (link) {
+		fputs("<a href=\"", out);
+		html_text(out, link);
+		fputs("\">", out);
+	}
+	html_text(out, text);
+	fputs(link ? "</a>" : "", out);
+	html_text(out, note);
+	fputs("</th>", out);
+}
+
 void html_tile(FILE *out, const char *label, const char *value, const char *note)
 {
 	fputs("<div class=\"tile\">", out);
@@ -109,6 +157,13 @@ void html_share(FILE *out, double share, const char *class)
 		      "<svg class=\"share\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
 		      "<rect class=\"track\" width=\"100\" height=\"10\"/><rect class=\"%s\" width=\"%.2f\" height=\"10\"/></svg>",
 		      class, 100 * full);
+}
+
+void html_bar(FILE *out, double share, const char *class)
+{
+	fputs("<td class=\"bar\">", out);
+	html_share(out, share, class);
+	fputs("</td>", out);
 }
 
 /* Returns the smallest round number that is not below V and whose half is round, too. */

@@ -60,31 +60,29 @@ static void put_function(const struct flame_view *v, const struct flame_name *n,
 		(void)fprintf(out, "<td class=\"number\">%+.1f</td>", 100 * (self - flame_share(f, n->self, FLAME_OTHER)));
 	}
 	put_cell(out, flame_share(f, n->total, FLAME_THIS));
-	(void)fputs("<td class=\"bar\">", out);
-	html_share(out, self, "used");
-	(void)fputs("</td></tr>\n", out);
+	html_bar(out, self, "used");
+	(void)fputs("</tr>\n", out);
 }
 
 static void put_functions(const struct flame_view *v, const uint32_t *top, FILE *out)
 {
 	const struct flame *f = v->flame;
+	static const char *const alone[] = { "Function", "#Self", "#Total", "#" };
+	static const char *const compared[] = { "Function", "#Self", "#Compared", "#Change", "#Total", "#" };
 	size_t i, shown = 0;
 
-	(void)fputs("<section class=\"long\">\n<h2>Functions</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-		    "aria-label=\"Functions\">\n<table>\n<caption>",
-		    out);
-	html_text(out, v->other ? "By change. Self: in the function itself; total: with what it calls." :
-				  "By self. Self: in the function itself; total: with what it calls.");
-	(void)fputs("</caption>\n<thead><tr><th scope=\"col\">Function</th><th scope=\"col\" class=\"number\">Self</th>", out);
-	if (v->other)
-		(void)fputs("<th scope=\"col\" class=\"number\">Compared</th><th scope=\"col\" class=\"number\">Change</th>", out);
-	(void)fputs("<th scope=\"col\" class=\"number\">Total</th><td></td></tr></thead>\n<tbody>\n", out);
+	(void)fputs("<section class=\"long\">\n<h2>Functions</h2>\n", out);
+	html_table_begin(out, "Functions",
+			 v->other ? "By change. Self: in the function itself; total: with what it calls." :
+				    "By self. Self: in the function itself; total: with what it calls.",
+			 v->other ? compared : alone, v->other ? ARRAY_SIZE(compared) : ARRAY_SIZE(alone));
 	for (i = 0; i < f->nnames && shown < TOP_ROWS; i++)
 		if (f->name[top[i]].self[FLAME_THIS] > 0 || f->name[top[i]].self[FLAME_OTHER] > 0) {
 			put_function(v, &f->name[top[i]], out);
 			shown++;
 		}
-	(void)fputs("</tbody>\n</table>\n</div>\n</section>\n", out);
+	html_table_end(out);
+	(void)fputs("</section>\n", out);
 }
 
 /* --- the drawing -------------------------------------------------------------------------------- */

@@ -23,41 +23,6 @@ static const char *colour_class(enum screen_colour c)
 	return c == SCREEN_GOOD ? "good" : c == SCREEN_FAIR ? "fair" : c == SCREEN_BAD ? "bad" : "plain";
 }
 
-static void put_cell(FILE *out, const char *text)
-{
-	html_element(out, "td", "number", "%s", text);
-}
-
-static void put_row_head(FILE *out, const char *text)
-{
-	fputs("<th scope=\"row\">", out);
-	html_text(out, text);
-	fputs("</th>", out);
-}
-
-/* Begins a table with the titles COLUMN[n]. A '#' before a title marks a column of numbers; it is not shown. */
-static void begin_table(FILE *out, const char *name, const char *const *column, size_t n)
-{
-	size_t i;
-
-	(void)fprintf(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">\n<table>\n<thead><tr>", name);
-	for (i = 0; i < n; i++) {
-		bool is_number = column[i][0] == '#';
-
-		if (!column[i][1])
-			fputs("<td></td>", out);
-		else
-			(void)fprintf(out, "<th scope=\"col\"%s>%s</th>", is_number ? " class=\"number\"" : "",
-				      column[i] + is_number);
-	}
-	fputs("</tr></thead>\n<tbody>\n", out);
-}
-
-static void end_table(FILE *out)
-{
-	fputs("</tbody>\n</table>\n</div>\n", out);
-}
-
 /* --- the screen -------------------------------------------------------------------------------- */
 
 static void put_head(const struct job_page *p, const struct job_head *h, FILE *out)
@@ -87,12 +52,11 @@ static void put_row(FILE *out, const struct screen_row *row)
 
 	fputs(*row->label ? "<tr>" : "<tr><td></td>", out);
 	if (*row->label)
-		put_row_head(out, row->label);
+		html_row_head(out, row->label, /* link= */ NULL, "");
 	if (row->bar >= 0) {
-		put_cell(out, screen_share(row->bar, share));
-		fputs("<td class=\"bar\">", out);
-		html_share(out, row->bar, colour_class(row->colour));
-		fputs("</td><td>", out);
+		html_number(out, screen_share(row->bar, share));
+		html_bar(out, row->bar, colour_class(row->colour));
+		fputs("<td>", out);
 	} else {
 		fputs("<td colspan=\"3\">", out);
 	}
@@ -165,14 +129,12 @@ static void put_domain(const struct values *f, const struct domain_info *d, doub
 	if (!values_has(f, d->energy) || !f->value[d->energy])
 		return;
 	fputs("<tr>", out);
-	put_row_head(out, words[d - domain_table]);
-	put_cell(out, screen_wh(f->value[d->energy], text));
-	fputs("<td class=\"bar\">", out);
-	html_share(out, all > 0 ? uj / all : 0, "used");
-	fputs("</td>", out);
-	put_cell(out, all > 0 ? screen_share(uj / all, text) : "n/a");
-	put_cell(out, values_has(f, d->fixed) ? screen_share((double)f->value[d->fixed] / uj, text) : "n/a");
-	put_cell(out, values_has(f, d->co2e) ? metric_text(f, d->co2e, text, sizeof(text)) : "n/a");
+	html_row_head(out, words[d - domain_table], /* link= */ NULL, "");
+	html_number(out, screen_wh(f->value[d->energy], text));
+	html_bar(out, all > 0 ? uj / all : 0, "used");
+	html_number(out, all > 0 ? screen_share(uj / all, text) : "n/a");
+	html_number(out, values_has(f, d->fixed) ? screen_share((double)f->value[d->fixed] / uj, text) : "n/a");
+	html_number(out, values_has(f, d->co2e) ? metric_text(f, d->co2e, text, sizeof(text)) : "n/a");
 	fputs("</tr>\n", out);
 }
 
@@ -189,11 +151,11 @@ static void put_domains(const struct job_page *p, FILE *out)
 	if (!any)
 		return;
 	fputs("<section>\n<h2>Where the energy went</h2>\n", out);
-	begin_table(out, "Where the energy went", columns, ARRAY_SIZE(columns));
+	html_table_begin(out, "Where the energy went", /* caption= */ NULL, columns, ARRAY_SIZE(columns));
 	for (i = 0; i < DOMAIN_N; i++)
 		put_domain(&sum.f, &domain_table[i],
 			   values_has(&sum.f, METRIC_ENERGY) ? (double)sum.f.value[METRIC_ENERGY] : 0, out);
-	end_table(out);
+	html_table_end(out);
 	fputs("</section>\n", out);
 }
 
@@ -228,7 +190,7 @@ static void put_values(const struct values *f, FILE *out)
 	for (i = 0; i < ARRAY_SIZE(shown); i++) {
 		enum metric m = shown[i];
 
-		put_cell(out, !values_has(f, m)   ? "n/a" :
+		html_number(out, !values_has(f, m)   ? "n/a" :
 			      m == METRIC_ENERGY ? screen_wh(f->value[m], text) :
 						   metric_text(f, m, text, sizeof(text)));
 	}
@@ -242,12 +204,12 @@ static void put_step(const struct record_step *s, FILE *out)
 	double share;
 
 	fputs("<tr>", out);
-	put_row_head(out, is_whole ? "whole job" : ledger_step_name(s->step_id, id, sizeof(id)));
+	html_row_head(out, is_whole ? "whole job" : ledger_step_name(s->step_id, id, sizeof(id)), /* link= */ NULL, "");
 	html_element(out, "td", NULL, "%s", is_whole ? "" : s->name ? s->name : "");
 	html_element(out, "td", NULL, "%s", s->state);
-	put_cell(out, s->start && s->end >= s->start ? screen_seconds(s->end - s->start, text) : "n/a");
-	put_cell(out, record_step_cpu_time(s, &ns) ? screen_time(ns, text) : "n/a");
-	put_cell(out, record_step_derived(s, DERIVED_CPU_EFFICIENCY, &share) ? screen_share(share, text) : "n/a");
+	html_number(out, s->start && s->end >= s->start ? screen_seconds(s->end - s->start, text) : "n/a");
+	html_number(out, record_step_cpu_time(s, &ns) ? screen_time(ns, text) : "n/a");
+	html_number(out, record_step_derived(s, DERIVED_CPU_EFFICIENCY, &share) ? screen_share(share, text) : "n/a");
 	put_values(&s->values, out);
 	fputs("</tr>\n", out);
 }
@@ -262,7 +224,7 @@ static void put_steps(const struct record *r, FILE *out)
 	if (!r->nsteps)
 		return;
 	fputs("<section class=\"long\">\n<h2>Steps</h2>\n", out);
-	begin_table(out, "Steps", columns, ARRAY_SIZE(columns));
+	html_table_begin(out, "Steps", /* caption= */ NULL, columns, ARRAY_SIZE(columns));
 	for (i = 0; i < r->nsteps && shown < ROWS_SHOWN; i++)
 		if (r->steps[i].step_id != LEDGER_STEP_EXTERN) {
 			put_step(&r->steps[i], out);
@@ -271,7 +233,7 @@ static void put_steps(const struct record *r, FILE *out)
 	for (i = 0; i < r->nsteps; i++)
 		if (r->steps[i].step_id == LEDGER_STEP_EXTERN)
 			put_step(&r->steps[i], out);
-	end_table(out);
+	html_table_end(out);
 	if (r->nsteps > shown + 1)
 		html_element(out, "p", "note", "Of %zu steps the first %zu are shown; the CSV has all.", r->nsteps, shown);
 	fputs("</section>\n", out);
@@ -286,11 +248,11 @@ static void put_part(const struct job_page *p, const struct record *r, FILE *out
 	job_id_text(r, id, sizeof(id));
 	job_memory_find(r, &m);
 	fputs("<tr>", out);
-	put_row_head(out, id);
+	html_row_head(out, id, /* link= */ NULL, "");
 	html_element(out, "td", NULL, "%s", r->state ? r->state : "n/a");
-	put_cell(out, r->start ? screen_seconds(job_elapsed_s(&p->screen, r), text) : "n/a");
-	put_cell(out, share >= 0 ? screen_share(share, text) : "n/a");
-	put_cell(out, m.peak && m.allocated ? screen_share(m.share, text) : "n/a");
+	html_number(out, r->start ? screen_seconds(job_elapsed_s(&p->screen, r), text) : "n/a");
+	html_number(out, share >= 0 ? screen_share(share, text) : "n/a");
+	html_number(out, m.peak && m.allocated ? screen_share(m.share, text) : "n/a");
 	put_values(&r->values, out);
 	fputs("</tr>\n", out);
 }
@@ -302,10 +264,10 @@ static void put_parts(const struct job_page *p, FILE *out)
 	size_t i;
 
 	fputs("<section class=\"long\">\n<h2>Parts</h2>\n", out);
-	begin_table(out, "Parts", columns, ARRAY_SIZE(columns));
+	html_table_begin(out, "Parts", /* caption= */ NULL, columns, ARRAY_SIZE(columns));
 	for (i = 0; i < p->screen.n && i < ROWS_SHOWN; i++)
 		put_part(p, p->screen.part[i], out);
-	end_table(out);
+	html_table_end(out);
 	if (p->screen.n > ROWS_SHOWN)
 		html_element(out, "p", "note", "Of %zu parts the first %d are shown; the CSV has all.", p->screen.n, ROWS_SHOWN);
 	fputs("</section>\n", out);

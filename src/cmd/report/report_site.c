@@ -292,45 +292,40 @@ static int read_entries(const struct site *site, struct entries *all)
 	return rc < 0 ? cmd_error("out of memory") : CMD_OK;
 }
 
-static void put_cell(FILE *out, const char *text)
-{
-	html_element(out, "td", "number", "%s", text);
-}
-
 static void put_entry(const struct entry *e, double most, FILE *out)
 {
-	char name[PERIOD_TEXT_MAX], title[PERIOD_TEXT_MAX], text[SCREEN_TEXT_MAX];
+	char name[PERIOD_TEXT_MAX], link[PERIOD_TEXT_MAX + 8], title[PERIOD_TEXT_MAX], text[SCREEN_TEXT_MAX];
 
-	(void)fprintf(out, "<tr><th scope=\"row\"><a href=\"%s.html\">%s</a>%s</th>", period_name(&e->period, name),
-		      period_title(&e->period, title), e->is_over ? "" : ", so far");
-	put_cell(out, e->jobs >= 0 ? summary_count((uint64_t)e->jobs, text) : "n/a");
-	put_cell(out, summary_energy(e->uj >= 0, e->uj, text));
-	fputs("<td class=\"bar\">", out);
-	html_share(out, most > 0 ? e->uj / most : 0, "used");
-	fputs("</td>", out);
-	put_cell(out, summary_co2e(e->ng >= 0, e->ng, text));
-	put_cell(out, e->wasted_uj >= 0 ? summary_part(e->wasted_uj, e->uj, text) : "n/a");
+	(void)snprintf(link, sizeof(link), "%s.html", period_name(&e->period, name));
+	fputs("<tr>", out);
+	html_row_head(out, period_title(&e->period, title), link, e->is_over ? "" : ", so far");
+	html_number(out, e->jobs >= 0 ? summary_count((uint64_t)e->jobs, text) : "n/a");
+	html_number(out, summary_energy(e->uj >= 0, e->uj, text));
+	html_bar(out, most > 0 ? e->uj / most : 0, "used");
+	html_number(out, summary_co2e(e->ng >= 0, e->ng, text));
+	html_number(out, e->wasted_uj >= 0 ? summary_part(e->wasted_uj, e->uj, text) : "n/a");
 	fputs("</tr>\n", out);
 }
 
 static void put_entries(const struct entries *all, enum period_kind kind, const char *title, FILE *out)
 {
+	const char *const titles[] = { title, "#Jobs", "#Energy", "#", "#CO2e", "#Wasted" };
+	char name[32];
 	double most = 0;
 	size_t i;
 
 	for (i = 0; i < all->n; i++)
 		if (all->entry[i].period.kind == kind && all->entry[i].uj > most)
 			most = all->entry[i].uj;
-	(void)fprintf(out,
-		      "<section class=\"long\">\n<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-		      "aria-label=\"%s\">\n<table>\n<thead><tr><th scope=\"col\">%.*s</th><th scope=\"col\" class=\"number\">"
-		      "Jobs</th><th scope=\"col\" class=\"number\">Energy</th><td></td><th scope=\"col\" class=\"number\">CO2e"
-		      "</th><th scope=\"col\" class=\"number\">Wasted</th></tr></thead>\n<tbody>\n",
-		      title, title, (int)strlen(title) - 1, title);
+	(void)snprintf(name, sizeof(name), "%ss", title);
+	fputs("<section class=\"long\">\n", out);
+	html_element(out, "h2", NULL, "%s", name);
+	html_table_begin(out, name, /* caption= */ NULL, titles, ARRAY_SIZE(titles));
 	for (i = 0; i < all->n; i++)
 		if (all->entry[i].period.kind == kind)
 			put_entry(&all->entry[i], most, out);
-	fputs("</tbody>\n</table>\n</div>\n</section>\n", out);
+	html_table_end(out);
+	fputs("</section>\n", out);
 }
 
 static int write_index(const struct site *site)
@@ -356,8 +351,8 @@ static int write_index(const struct site *site)
 	html_element(out, "p", "about", "%s%s%sMade %s.", site->cluster ? "Cluster " : "", site->cluster ? site->cluster : "",
 		     site->cluster ? ". " : "", made);
 	html_main(out);
-	put_entries(&all, PERIOD_MONTH, "Months", out);
-	put_entries(&all, PERIOD_WEEK, "Weeks", out);
+	put_entries(&all, PERIOD_MONTH, "Month", out);
+	put_entries(&all, PERIOD_WEEK, "Week", out);
 	html_end(out, "Made by slurm-ceems " PACKAGE_VERSION ".");
 	free(all.entry);
 	if (fclose(out) != 0)
