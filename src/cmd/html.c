@@ -149,21 +149,14 @@ void html_tile(FILE *out, const char *label, const char *value, const char *note
 	fputs("</div>\n", out);
 }
 
-void html_share(FILE *out, double share, const char *class)
+void html_bar(FILE *out, double share, const char *class)
 {
 	double full = share > 1 ? 1 : share > 0 ? share : 0;
 
 	(void)fprintf(out,
-		      "<svg class=\"share\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-		      "<rect class=\"track\" width=\"100\" height=\"10\"/><rect class=\"%s\" width=\"%.2f\" height=\"10\"/></svg>",
+		      "<td class=\"bar\"><svg class=\"share\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+		      "<rect class=\"track\" width=\"100\" height=\"10\"/><rect class=\"%s\" width=\"%.2f\" height=\"10\"/></svg></td>",
 		      class, 100 * full);
-}
-
-void html_bar(FILE *out, double share, const char *class)
-{
-	fputs("<td class=\"bar\">", out);
-	html_share(out, share, class);
-	fputs("</td>", out);
 }
 
 /* Returns the smallest round number that is not below V and whose half is round, too. */

@@ -33,7 +33,10 @@ void html_table_end(FILE *out);
 /* Write cells of a row: a number or another short text, and the row's name with LINK, which may be NULL, and NOTE after it. */
 void html_number(FILE *out, const char *text);
 void html_row_head(FILE *out, const char *text, const char *link, const char *note);
-/* Writes a cell with html_share(). */
+/*
+ * Writes a cell with a bar as long as SHARE (0 to 1) of the cell. It is decoration, so the number must stand
+ * beside it. CLASS as in html_chart.
+ */
 void html_bar(FILE *out, double share, const char *class);
 
 /*
@@ -41,12 +44,6 @@ void html_bar(FILE *out, double share, const char *class);
  * be empty.
  */
 void html_tile(FILE *out, const char *label, const char *value, const char *note);
-
-/*
- * Writes a bar as long as SHARE (0 to 1) of its cell. It is decoration, so the number must stand
- * beside it. CLASS as in html_chart.
- */
-void html_share(FILE *out, double share, const char *class);
 
 /*
  * A column of a chart: its total, and the part of it that is marked. A negative total is unknown.

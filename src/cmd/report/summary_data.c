@@ -4,18 +4,21 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/cmd/report/summary.h"
+#include "src/cmd/report/summary_table.h"
 #include "src/librecord/exactjson.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/round.h"
 
-/* Columns: the section, the cells of a sum, and further ones of a report. */
-enum { CELL_SECTION, CELL_SUM, CELL_KNOWN = CELL_SUM + SUM_N, CELL_RANK, CELLS_N };
+/* Columns: the section, the cells of a sum, and those columns of the report's tables that have a key. */
+enum { CELL_SECTION, CELL_SUM, CELL_TABLE = CELL_SUM + SUM_N, CELLS_MAX = CELL_TABLE + SUMMARY_COLUMNS };
 
 struct rows {
+	const struct summary *s;
 	struct cells *cells;
-	struct cells_column column[CELLS_N];
-	struct cell cell[CELLS_N];
+	struct cells_column column[CELLS_MAX];
+	const struct summary_column *of[SUMMARY_COLUMNS]; /* for each column from CELL_TABLE on */
+	size_t n;
+	struct cell cell[CELLS_MAX];
 	int rc;
 };
 
@@ -24,24 +27,35 @@ static struct cell text_cell_of(const char *text)
 	return (struct cell){ .kind = *text ? CELL_TEXT : CELL_UNKNOWN, .text = text };
 }
 
-static struct cell number_cell(uint64_t number, uint64_t scale)
+static void rows_init(struct rows *r, const struct summary *s, enum cells_format format)
 {
-	return (struct cell){ .kind = CELL_DECIMAL, .number = number, .scale = scale };
-}
+	size_t i, k;
 
-static void rows_init(struct rows *r, enum cells_format format)
-{
 	memset(r, 0, sizeof(*r));
+	r->s = s;
 	r->column[CELL_SECTION] = (struct cells_column){ .key = "section", .width = 1 };
 	jobs_sum_columns(JOBS_BY_NONE, &r->column[CELL_SUM]);
-	r->column[CELL_KNOWN] = (struct cells_column){ .key = "jobs_with_energy", .width = 1 };
-	r->column[CELL_RANK] = (struct cells_column){ .key = "rank", .width = 1 };
-	r->cells = cells_create(r->column, CELLS_N, format, 0);
+	for (i = 0; i < SUMMARY_TABLES; i++)
+		for (k = 0; k < summary_table[i].n; k++) {
+			const struct summary_column *c = &summary_table[i].column[k];
+
+			if (!c->key)
+				continue;
+			r->column[CELL_TABLE + r->n] = (struct cells_column){ .key = c->key, .width = 1 };
+			r->of[r->n++] = c;
+		}
+	r->cells = cells_create(r->column, CELL_TABLE + r->n, format, 0);
 	r->rc = r->cells ? 0 : -ENOMEM;
 }
 
-static void rows_add(struct rows *r, const char *section)
+static void rows_add(struct rows *r, const char *section, const struct summary_row *row)
 {
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		r->cell[CELL_TABLE + i] = (struct cell){ .kind = CELL_UNKNOWN };
+		r->of[i]->set(&r->cell[CELL_TABLE + i], row);
+	}
 	r->cell[CELL_SECTION] = text_cell_of(section);
 	if (r->rc == 0)
 		r->rc = cells_add(r->cells, 0, r->cell);
@@ -49,19 +63,22 @@ static void rows_add(struct rows *r, const char *section)
 
 static void add_sum(struct rows *r, const char *section, const char *key, const struct jobs_sum *sum, size_t rank)
 {
-	memset(r->cell, 0, sizeof(r->cell));
+	struct summary_row row;
+
 	jobs_sum_cells(key, sum, &r->cell[CELL_SUM]);
-	r->cell[CELL_KNOWN] = number_cell(sum->energy_n, 1);
-	if (rank)
-		r->cell[CELL_RANK] = number_cell(rank, 1);
-	rows_add(r, section);
+	summary_row_init(&row, r->s, key, sum, /* is_day= */ false);
+	row.place = rank;
+	rows_add(r, section, &row);
 }
 
 /* Adds a row that has only a sum's jobs, energy and emissions. */
-static void add_part(struct rows *r, const char *section, const char *key, uint64_t jobs, bool known, uint64_t uj,
-		     uint64_t ng)
+static void add_part(struct rows *r, const char *section, const char *key, const struct summary_row *row)
 {
-	struct jobs_sum part = { .jobs = jobs, .energy_uj = uj, .energy_n = known, .co2e_ng = ng, .co2e_n = known && ng };
+	struct jobs_sum part = { .jobs = row->jobs,
+				 .energy_uj = round_u64(row->uj),
+				 .energy_n = row->has_energy,
+				 .co2e_ng = round_u64(row->ng),
+				 .co2e_n = row->has_energy && round_u64(row->ng) };
 	struct cell cell[SUM_N];
 
 	jobs_sum_cells(key, &part, cell);
@@ -70,7 +87,7 @@ static void add_part(struct rows *r, const char *section, const char *key, uint6
 	r->cell[CELL_SUM + SUM_JOBS] = cell[SUM_JOBS];
 	r->cell[CELL_SUM + SUM_ENERGY] = cell[SUM_ENERGY];
 	r->cell[CELL_SUM + SUM_CO2E] = cell[SUM_CO2E];
-	rows_add(r, section);
+	rows_add(r, section, row);
 }
 
 static void add_groups(struct rows *r, const char *section, const struct jobs_groups *groups)
@@ -101,25 +118,26 @@ static void add_days(struct rows *r, const struct summary *s)
 	}
 }
 
-static void add_waste(struct rows *r, const struct jobs_sum *sum)
+static void add_waste(struct rows *r)
 {
+	struct summary_row row;
 	unsigned int w;
 
 	for (w = 0; w < WASTE_N; w++) {
-		const struct jobs_waste_sum *waste = &sum->waste[w];
-
-		add_part(r, "waste", jobs_waste_table[w].name, waste->jobs, waste->n > 0, round_u64(waste->uj),
-			 round_u64(waste->ng));
+		summary_row_cause(&row, r->s, (enum jobs_waste)w);
+		add_part(r, "waste", jobs_waste_table[w].name, &row);
 	}
 }
 
-static void add_quality(struct rows *r, const struct jobs_sum *sum)
+static void add_methods(struct rows *r)
 {
+	struct summary_row row;
 	unsigned int q;
 
-	for (q = 0; q < QUALITY_N; q++)
-		add_part(r, "method", jobs_quality_table[q].name, sum->quality[q].jobs, q != QUALITY_UNKNOWN,
-			 sum->quality[q].uj, 0);
+	for (q = 0; q < QUALITY_N; q++) {
+		summary_row_method(&row, r->s, (enum jobs_quality)q);
+		add_part(r, "method", jobs_quality_table[q].name, &row);
+	}
 }
 
 static int print_rows(const struct summary *s, enum cells_format format, FILE *out)
@@ -127,13 +145,13 @@ static int print_rows(const struct summary *s, enum cells_format format, FILE *o
 	char name[PERIOD_TEXT_MAX], before[PERIOD_TEXT_MAX], section[32];
 	struct rows r;
 
-	rows_init(&r, format);
+	rows_init(&r, s, format);
 	add_sum(&r, "total", period_name(&s->period, name), &s->sum, 0);
 	if (!s->lacks_before)
 		add_sum(&r, "before", period_name(&s->before, before), &s->sum_before, 0);
 	add_days(&r, s);
-	add_waste(&r, &s->sum);
-	add_quality(&r, &s->sum);
+	add_waste(&r);
+	add_methods(&r);
 	add_groups(&r, jobs_group_name(s->by), &s->groups);
 	(void)snprintf(section, sizeof(section), "%s_before", jobs_group_name(s->by));
 	add_groups(&r, section, &s->groups_before);

@@ -9,7 +9,7 @@
 
 #include "ceems_config.h"
 #include "src/cmd/html.h"
-#include "src/cmd/report/summary.h"
+#include "src/cmd/report/summary_table.h"
 #include "src/cmd/report/summary_words.h"
 #include "src/librecord/screen_text.h"
 
@@ -114,24 +114,82 @@ static void put_tiles(const struct summary *s, FILE *out)
 	fputs("</dl>\n", out);
 }
 
+/* --- tables ------------------------------------------------------------------------------------ */
+
+/* TITLE is that of a column whose row has an empty one. */
+static void begin_table(FILE *out, enum summary_table_id id, const char *name, const char *title)
+{
+	const struct summary_table *table = &summary_table[id];
+	const char *titles[SUMMARY_COLUMNS];
+	size_t i, n = 0;
+
+	for (i = 0; i < table->n; i++)
+		if (table->column[i].html)
+			titles[n++] = *table->column[i].html ? table->column[i].html : title;
+	html_table_begin(out, name, /* caption= */ NULL, titles, n);
+}
+
+static void put_number(FILE *out, enum summary_table_id id, const struct summary_column *c, const struct cell *cell)
+{
+	const char *text = cell->kind != CELL_UNKNOWN ? cell->shown : c->unknown ? c->unknown : "n/a";
+
+	if (id != SUMMARY_DAYS) {
+		html_number(out, text);
+		return;
+	}
+	/* a row of days is one line of the page */
+	fputs("<td class=\"number\">", out);
+	html_text(out, text);
+	fputs("</td>", out);
+}
+
+static void put_cells(FILE *out, enum summary_table_id id, const struct summary_row *row, const char *link)
+{
+	size_t i;
+
+	for (i = 0; i < summary_table[id].n; i++) {
+		const struct summary_column *c = &summary_table[id].column[i];
+		struct cell cell = { .kind = CELL_UNKNOWN };
+
+		if (!c->html)
+			continue;
+		c->set(&cell, row);
+		if (row->is_total && c->is_empty_in_total)
+			fputs(c->looks == SUMMARY_BAR ? "<td class=\"gap\"></td>" : "<td></td>", out);
+		else if (c->looks == SUMMARY_HEAD)
+			html_row_head(out, cell.text, link, "");
+		else if (c->looks == SUMMARY_BAR)
+			html_bar(out, cell.ratio, id == SUMMARY_CAUSES ? "lost" : "used");
+		else if (c->looks == SUMMARY_HELP)
+			html_element(out, "td", "help", "%s", cell.text);
+		else
+			put_number(out, id, c, &cell);
+	}
+}
+
+static void put_row(FILE *out, enum summary_table_id id, const struct summary_row *row, const char *link)
+{
+	fputs("<tr>", out);
+	put_cells(out, id, row, link);
+	fputs("</tr>\n", out);
+}
+
 /* --- days -------------------------------------------------------------------------------------- */
 
 struct day {
 	struct html_column energy, co2e;
-	char date[SCREEN_TEXT_MAX], jobs[SCREEN_TEXT_MAX], wh[SCREEN_TEXT_MAX], mass[SCREEN_TEXT_MAX];
-	char lost[SCREEN_TEXT_MAX];
+	char date[SCREEN_TEXT_MAX];
+	struct summary_row row;
 	bool is_future;
 };
 
 static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 {
-	const struct jobs_sum *sum = &s->day[i];
 	time_t when = (time_t)period_day(&s->period, i);
-	bool has_jobs = sum->jobs != 0;
+	char wh[SCREEN_TEXT_MAX], mass[SCREEN_TEXT_MAX], lost[SCREEN_TEXT_MAX];
 	struct tm tm = { 0 };
 	double uj = 0;
 	double ng = 0;
-	bool known = jobs_sum_wasted(sum, &uj, &ng);
 
 	*d = (struct day){ .is_future = (uint64_t)when >= s->now };
 	if (!localtime_r(&when, &tm) || !strftime(d->date, sizeof(d->date), "%a %d %b", &tm))
@@ -141,35 +199,28 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	memcpy(d->co2e.label, d->energy.label, sizeof(d->co2e.label));
 	if (d->is_future)
 		return;
-	/* the energy of a day without jobs is 0, not unknown */
-	d->energy.whole = sum->energy_n || !has_jobs ? (double)sum->energy_uj / UJ_PER_WH : -1;
+	(void)jobs_sum_wasted(&s->day[i], &uj, &ng);
+	summary_row_init(&d->row, s, d->date, &s->day[i], /* is_day= */ true);
+	d->energy.whole = d->row.has_energy ? d->row.uj / UJ_PER_WH : -1;
 	d->energy.part = uj / UJ_PER_WH;
-	d->co2e.whole = sum->co2e_n || !has_jobs ? (double)sum->co2e_ng / NG_PER_G : -1;
+	d->co2e.whole = d->row.has_co2e ? d->row.ng / NG_PER_G : -1;
 	d->co2e.part = ng / NG_PER_G;
-	(void)summary_count(sum->jobs, d->jobs);
-	(void)summary_energy(sum->energy_n || !has_jobs, (double)sum->energy_uj, d->wh);
-	(void)summary_co2e(sum->co2e_n || !has_jobs, (double)sum->co2e_ng, d->mass);
-	(void)summary_energy(known || !has_jobs, uj, d->lost);
-	(void)snprintf(d->energy.title, sizeof(d->energy.title), "%.20s: %.20s, of it wasted %.20s", d->date, d->wh, d->lost);
-	(void)snprintf(d->co2e.title, sizeof(d->co2e.title), "%.20s: %.20s", d->date, d->mass);
+	(void)snprintf(d->energy.title, sizeof(d->energy.title), "%.20s: %.20s, of it wasted %.20s", d->date,
+		       summary_energy(d->row.has_energy, d->row.uj, wh), summary_energy(d->row.has_waste, uj, lost));
+	(void)snprintf(d->co2e.title, sizeof(d->co2e.title), "%.20s: %.20s", d->date,
+		       summary_co2e(d->row.has_co2e, d->row.ng, mass));
 }
 
 static void put_day_rows(const struct day *day, unsigned int n, FILE *out)
 {
 	unsigned int i;
 
-	fputs("<details>\n<summary>The same in numbers</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	      "aria-label=\"Days in numbers\">\n<table>\n<thead><tr><th scope=\"col\">Day</th><th scope=\"col\" "
-	      "class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy</th><th scope=\"col\" class=\"number\">"
-	      "Wasted</th><th scope=\"col\" class=\"number\">CO2e</th></tr></thead>\n<tbody>\n",
-	      out);
+	fputs("<details>\n<summary>The same in numbers</summary>\n", out);
+	begin_table(out, SUMMARY_DAYS, "Days in numbers", NULL);
 	for (i = 0; i < n && !day[i].is_future; i++)
-		(void)fprintf(out,
-			      "<tr><th scope=\"row\">%s</th><td class=\"number\">%s</td><td class=\"number\">%s</td><td "
-			      "class=\"number\">%s</td><td class=\"number\">%s</td></tr>\n",
-			      day[i].date, day[i].jobs, day[i].wh[0] == '<' ? "&lt;1 J" : day[i].wh,
-			      day[i].lost[0] == '<' ? "&lt;1 J" : day[i].lost, day[i].mass);
-	fputs("</tbody>\n</table>\n</div>\n</details>\n", out);
+		put_row(out, SUMMARY_DAYS, &day[i].row, /* link= */ NULL);
+	html_table_end(out);
+	fputs("</details>\n", out);
 }
 
 static void put_key(const char *class, const char *name, FILE *out)
@@ -210,38 +261,11 @@ static void put_days(const struct summary *s, FILE *out)
 
 /* --- waste ------------------------------------------------------------------------------------- */
 
-static void put_cell(FILE *out, const char *text)
-{
-	html_element(out, "td", "number", "%s", text);
-}
-
-static void put_cause(const struct summary *s, unsigned int w, double most, FILE *out)
-{
-	const struct jobs_waste_sum *waste = &s->sum.waste[w];
-	char text[SCREEN_TEXT_MAX];
-
-	fputs("<tr>", out);
-	fputs("<th scope=\"row\">", out);
-	html_text(out, jobs_waste_table[w].title);
-	fputs("</th>", out);
-	put_cell(out, summary_count(waste->jobs, text));
-	put_cell(out, summary_energy(waste->n, waste->uj, text));
-	fputs("<td class=\"bar\">", out);
-	html_share(out, most > 0 ? waste->uj / most : 0, "lost");
-	fputs("</td>", out);
-	put_cell(out, summary_part(waste->n ? waste->uj : NAN, (double)s->sum.energy_uj, text));
-	put_cell(out, summary_co2e(waste->n && s->sum.co2e_n, waste->ng, text));
-	html_element(out, "td", "help", "%s", jobs_waste_table[w].help);
-	fputs("</tr>\n", out);
-}
-
 static void put_waste(const struct summary *s, FILE *out)
 {
+	struct summary_row row, total = { .s = s, .name = "Together", .is_total = true };
 	char words[SUMMARY_WORDS_MAX], text[SCREEN_TEXT_MAX];
-	double uj = 0;
-	double ng = 0;
 	double most = 0;
-	bool known = jobs_sum_wasted(&s->sum, &uj, &ng);
 	unsigned int w;
 
 	for (w = 0; w < WASTE_N; w++)
@@ -249,19 +273,17 @@ static void put_waste(const struct summary *s, FILE *out)
 	fputs("<section>\n<h2>What was wasted, and why</h2>\n", out);
 	if (*summary_waste_lead(s, words))
 		html_element(out, "p", NULL, "%s", words);
-	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What was wasted\">\n<table>\n<thead><tr>"
-	      "<th scope=\"col\">Cause</th><th scope=\"col\" class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy"
-	      "</th><td></td><th scope=\"col\" class=\"number\">Of all</th><th scope=\"col\" class=\"number\">CO2e</th>"
-	      "<th scope=\"col\">What helps</th></tr></thead>\n<tbody>\n",
-	      out);
-	for (w = 0; w < WASTE_N; w++)
-		put_cause(s, w, most, out);
-	fputs("</tbody>\n<tfoot><tr><th scope=\"row\">Together</th><td></td>", out);
-	put_cell(out, summary_energy(known, uj, text));
-	fputs("<td class=\"gap\"></td>", out);
-	put_cell(out, summary_part(known ? uj : NAN, (double)s->sum.energy_uj, text));
-	put_cell(out, summary_co2e(known && s->sum.co2e_n, ng, text));
-	fputs("<td></td></tr></tfoot>\n</table>\n</div>\n", out);
+	begin_table(out, SUMMARY_CAUSES, "What was wasted", NULL);
+	for (w = 0; w < WASTE_N; w++) {
+		summary_row_cause(&row, s, (enum jobs_waste)w);
+		row.most_uj = most;
+		put_row(out, SUMMARY_CAUSES, &row, /* link= */ NULL);
+	}
+	total.has_energy = jobs_sum_wasted(&s->sum, &total.uj, &total.ng);
+	total.has_co2e = total.has_energy && s->sum.co2e_n;
+	fputs("</tbody>\n<tfoot><tr>", out);
+	put_cells(out, SUMMARY_CAUSES, &total, /* link= */ NULL);
+	fputs("</tr></tfoot>\n</table>\n</div>\n", out);
 	if (s->sum.idle_n)
 		html_element(out, "p", "note",
 			     "%s of the energy is idle power: what the hardware that jobs held draws even when it does nothing.",
@@ -271,76 +293,37 @@ static void put_waste(const struct summary *s, FILE *out)
 
 /* --- groups ------------------------------------------------------------------------------------ */
 
-static void put_rank(const struct summary *s, const struct jobs_group *g, size_t place, FILE *out)
-{
-	size_t was = summary_rank(&s->groups_before, jobs_groups_find(&s->groups_before, g->key));
-
-	if (!g->sum.energy_n)
-		put_cell(out, "");
-	else if (was && was != place)
-		html_element(out, "td", "number", "%zu (was %zu)", place, was);
-	else
-		html_element(out, "td", "number", "%zu", place);
-}
-
 static void put_group(const struct summary *s, const struct summary_links *links, const struct jobs_group *g,
 		      size_t place, double most, FILE *out)
 {
 	const struct jobs_group *before = jobs_groups_find(&s->groups_before, g->key);
-	const struct jobs_sum *sum = &g->sum;
-	char text[SCREEN_TEXT_MAX], page[512];
-	const char *link = links && links->group ? links->group(s, g->key, page, sizeof(page)) : NULL;
-	double uj = 0;
-	double ng = 0;
-	bool known = jobs_sum_wasted(sum, &uj, &ng);
+	struct summary_row row;
+	char page[512];
 
-	fputs("<tr>", out);
-	put_rank(s, g, place, out);
-	fputs("<th scope=\"row\">", out);
-	if (link) {
-		fputs("<a href=\"", out);
-		html_text(out, link);
-		fputs("\">", out);
-	}
-	html_text(out, *g->key ? g->key : "(none)");
-	fputs(link ? "</a></th>" : "</th>", out);
-	put_cell(out, summary_count(sum->jobs, text));
-	put_cell(out, summary_energy(sum->energy_n, (double)sum->energy_uj, text));
-	fputs("<td class=\"bar\">", out);
-	html_share(out, most > 0 ? (double)sum->energy_uj / most : 0, "used");
-	fputs("</td>", out);
-	put_cell(out, summary_part(sum->energy_n ? (double)sum->energy_uj : NAN, (double)s->sum.energy_uj, text));
-	put_cell(out, summary_change(s, sum, before ? &before->sum : NULL, text));
-	put_cell(out, summary_co2e(sum->co2e_n, (double)sum->co2e_ng, text));
-	put_cell(out, summary_part(known ? uj : NAN, (double)sum->energy_uj, text));
-	put_cell(out, summary_part(sum->cpu_held_ns > 0 ? sum->cpu_ns : NAN, sum->cpu_held_ns, text));
-	fputs("</tr>\n", out);
-}
-
-static const char *group_title(enum jobs_group_by by)
-{
-	return by == JOBS_BY_USER ? "user" : by == JOBS_BY_PARTITION ? "partition" : "account";
+	summary_row_init(&row, s, *g->key ? g->key : "(none)", &g->sum, /* is_day= */ false);
+	row.before = before ? &before->sum : NULL;
+	row.place = g->sum.energy_n ? place : 0;
+	row.was = summary_rank(&s->groups_before, before);
+	row.most_uj = most;
+	put_row(out, SUMMARY_GROUPS, &row, links && links->group ? links->group(s, g->key, page, sizeof(page)) : NULL);
 }
 
 static int put_groups(const struct summary *s, const struct summary_links *links, FILE *out)
 {
 	const struct jobs_group **sorted = summary_sorted(&s->groups);
-	const char *title = group_title(s->by);
+	const char *title = s->by == JOBS_BY_USER ? "User" : s->by == JOBS_BY_PARTITION ? "Partition" : "Account";
+	char name[32];
 	size_t i;
 
 	if (!sorted)
 		return -ENOMEM;
-	(void)fprintf(out,
-		      "<section class=\"long\">\n<h2>By %s</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-		      "aria-label=\"By %s\">\n<table>\n<thead><tr><th scope=\"col\" class=\"number\">Rank</th><th scope=\"col\">"
-		      "%c%s</th><th scope=\"col\" class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Energy</th><td>"
-		      "</td><th scope=\"col\" class=\"number\">Of all</th><th scope=\"col\" class=\"number\">Change</th><th "
-		      "scope=\"col\" class=\"number\">CO2e</th><th scope=\"col\" class=\"number\">Wasted</th><th "
-		      "scope=\"col\" class=\"number\">CPUs busy</th></tr></thead>\n<tbody>\n",
-		      title, title, title[0] - 'a' + 'A', title + 1);
+	(void)snprintf(name, sizeof(name), "By %c%s", title[0] - 'A' + 'a', title + 1);
+	fputs("<section class=\"long\">\n", out);
+	html_element(out, "h2", NULL, "%s", name);
+	begin_table(out, SUMMARY_GROUPS, name, title);
 	for (i = 0; i < s->groups.n && i < GROUPS_SHOWN; i++)
 		put_group(s, links, sorted[i], i + 1, (double)sorted[0]->sum.energy_uj, out);
-	fputs("</tbody>\n</table>\n</div>\n", out);
+	html_table_end(out);
 	if (s->groups.n > GROUPS_SHOWN)
 		html_element(out, "p", "note", "And %zu more with less energy, which the CSV and the JSON have.",
 			     s->groups.n - GROUPS_SHOWN);
@@ -353,26 +336,20 @@ static int put_groups(const struct summary *s, const struct summary_links *links
 
 static void put_method(const struct summary *s, FILE *out)
 {
-	char words[SUMMARY_WORDS_MAX], text[SCREEN_TEXT_MAX];
+	char words[SUMMARY_WORDS_MAX];
+	struct summary_row row;
 	unsigned int i;
 
-	fputs("<section>\n<h2>How these values were found</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	      "aria-label=\"How energy is known\">\n<table>\n<thead><tr><th scope=\"col\">Energy</th><th scope=\"col\" "
-	      "class=\"number\">Jobs</th><th scope=\"col\" class=\"number\">Of all jobs</th><th scope=\"col\" class=\"number\">"
-	      "Energy</th></tr></thead>\n<tbody>\n",
-	      out);
+	fputs("<section>\n<h2>How these values were found</h2>\n", out);
+	begin_table(out, SUMMARY_METHODS, "How energy is known", NULL);
 	for (i = 0; i < QUALITY_N; i++) {
 		if (!s->sum.quality[i].jobs)
 			continue;
-		fputs("<tr><th scope=\"row\">", out);
-		html_text(out, jobs_quality_table[i].title);
-		fputs("</th>", out);
-		put_cell(out, summary_count(s->sum.quality[i].jobs, text));
-		put_cell(out, summary_part((double)s->sum.quality[i].jobs, (double)s->sum.jobs, text));
-		put_cell(out, summary_energy(i != QUALITY_UNKNOWN, (double)s->sum.quality[i].uj, text));
-		fputs("</tr>\n", out);
+		summary_row_method(&row, s, (enum jobs_quality)i);
+		put_row(out, SUMMARY_METHODS, &row, /* link= */ NULL);
 	}
-	fputs("</tbody>\n</table>\n</div>\n<ul class=\"notes\">\n", out);
+	html_table_end(out);
+	fputs("<ul class=\"notes\">\n", out);
 	for (i = 0; summary_note(s, i, words); i++)
 		if (*words)
 			html_element(out, "li", NULL, "%s", words);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "src/cmd/report/summary.h"
+#include "src/cmd/report/summary_table.h"
 #include "src/cmd/report/summary_words.h"
 #include "src/librecord/screen_text.h"
 #include "src/libutil/text.h"
@@ -49,131 +50,120 @@ static void put_head(const struct summary *s, FILE *out)
 		put_words(out, words);
 }
 
-static struct cell text_of(const char *text)
-{
-	struct cell cell = { .kind = *text ? CELL_TEXT : CELL_UNKNOWN, .text = text };
+struct text_table {
+	struct cells *cells;
+	struct cells_column column[SUMMARY_COLUMNS];
+	const struct summary_column *of[SUMMARY_COLUMNS]; /* for each column */
+	size_t n;
+	int rc;
+};
 
-	return cell;
-}
-
-/* Adds a row with copies of N texts. -ENOMEM. */
-static int add_row(struct cells *cells, const char *const *text, size_t n)
+static void add_columns(struct text_table *t, const struct summary_table *table, bool is_last, const char *title)
 {
-	struct cell cell[8];
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		cell[i] = text_of(text[i]);
-	return cells_add(cells, 0, cell);
+	for (i = 0; i < table->n; i++) {
+		const struct summary_column *c = &table->column[i];
+
+		if (!c->text || c->is_last_in_text != is_last)
+			continue;
+		t->column[t->n] = (struct cells_column){ .title = *c->text ? c->text : title,
+							 .width = c->width,
+							 .is_left = c->looks == SUMMARY_HEAD };
+		t->of[t->n++] = c;
+	}
+}
+
+/* TITLE is that of a column whose row has an empty one. */
+static void begin_table(struct text_table *t, enum summary_table_id id, const char *title)
+{
+	*t = (struct text_table){ 0 };
+	add_columns(t, &summary_table[id], /* is_last= */ false, title);
+	add_columns(t, &summary_table[id], /* is_last= */ true, title);
+	t->cells = cells_create(t->column, t->n, CELLS_TABLE, 0);
+	t->rc = t->cells ? 0 : -ENOMEM;
+}
+
+static void add_row(struct text_table *t, const struct summary_row *row)
+{
+	struct cell cell[SUMMARY_COLUMNS] = { 0 };
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		t->of[i]->set(&cell[i], row);
+	if (t->rc == 0)
+		t->rc = cells_add(t->cells, 0, cell);
+}
+
+static int end_table(struct text_table *t, FILE *out)
+{
+	if (t->rc == 0)
+		t->rc = cells_print(t->cells, out, /* header= */ true);
+	cells_destroy(t->cells);
+	return t->rc;
 }
 
 static int print_waste(const struct summary *s, FILE *out)
 {
-	static const struct cells_column column[] = {
-		{ .title = "Wasted", .width = 34, .is_left = true }, { .title = "Jobs", .width = 10 },
-		{ .title = "Energy", .width = 9 },			      { .title = "CO2e", .width = 9 },
-		{ .title = "Share", .width = 6 },
-	};
-	struct cells *cells = cells_create(column, ARRAY_SIZE(column), CELLS_TABLE, 0);
-	char text[4][SCREEN_TEXT_MAX];
+	struct summary_row row;
+	struct text_table t;
 	unsigned int w;
-	int rc = cells ? 0 : -ENOMEM;
 
-	for (w = 0; rc == 0 && w < WASTE_N; w++) {
-		const struct jobs_waste_sum *waste = &s->sum.waste[w];
-		const char *const row[] = { jobs_waste_table[w].title, summary_count(waste->jobs, text[0]),
-					    summary_energy(waste->n, waste->uj, text[1]),
-					    summary_co2e(waste->n && s->sum.co2e_n, waste->ng, text[2]),
-					    summary_part(waste->n ? waste->uj : NAN, (double)s->sum.energy_uj, text[3]) };
-
-		rc = add_row(cells, row, ARRAY_SIZE(row));
+	begin_table(&t, SUMMARY_CAUSES, "");
+	for (w = 0; w < WASTE_N; w++) {
+		summary_row_cause(&row, s, (enum jobs_waste)w);
+		add_row(&t, &row);
 	}
-	if (rc == 0)
-		rc = cells_print(cells, out, /* header= */ true);
-	cells_destroy(cells);
-	return rc;
-}
-
-static int add_group(const struct summary *s, struct cells *cells, size_t place, const struct jobs_group *g)
-{
-	const struct jobs_group *before = jobs_groups_find(&s->groups_before, g->key);
-	char text[6][SCREEN_TEXT_MAX];
-	char rank[SCREEN_TEXT_MAX];
-	double uj = 0;
-	double ng = 0;
-	bool known = jobs_sum_wasted(&g->sum, &uj, &ng);
-	const char *const row[] = { g->sum.energy_n ? summary_count(place, rank) : "",
-				    *g->key ? g->key : "(none)",
-				    summary_count(g->sum.jobs, text[0]),
-				    summary_energy(g->sum.energy_n, (double)g->sum.energy_uj, text[1]),
-				    summary_part(g->sum.energy_n ? (double)g->sum.energy_uj : NAN,
-						 (double)s->sum.energy_uj, text[2]),
-				    summary_co2e(g->sum.co2e_n, (double)g->sum.co2e_ng, text[3]),
-				    summary_part(known ? uj : NAN, (double)g->sum.energy_uj, text[4]),
-				    summary_change(s, &g->sum, before ? &before->sum : NULL, text[5]) };
-
-	return add_row(cells, row, ARRAY_SIZE(row));
+	return end_table(&t, out);
 }
 
 static int print_groups(const struct summary *s, FILE *out)
 {
 	static const char *const titles[] = { [JOBS_BY_USER] = "User", [JOBS_BY_ACCOUNT] = "Account",
 					      [JOBS_BY_PARTITION] = "Partition" };
-	const struct cells_column column[] = {
-		{ .title = "Rank", .width = 5 },    { .title = titles[s->by], .width = 24, .is_left = true },
-		{ .title = "Jobs", .width = 10 },   { .title = "Energy", .width = 9 },
-		{ .title = "Share", .width = 6 },   { .title = "CO2e", .width = 9 },
-		{ .title = "Wasted", .width = 6 }, { .title = "Change", .width = 7 },
-	};
-	struct cells *cells = cells_create(column, ARRAY_SIZE(column), CELLS_TABLE, 0);
 	const struct jobs_group **sorted = summary_sorted(&s->groups);
-	int rc = cells && sorted ? 0 : -ENOMEM;
+	struct text_table t;
 	size_t i;
+	int rc;
 
-	for (i = 0; rc == 0 && i < s->groups.n && i < GROUPS_SHOWN; i++)
-		rc = add_group(s, cells, i + 1, sorted[i]);
-	if (rc == 0)
-		rc = cells_print(cells, out, /* header= */ true);
+	begin_table(&t, SUMMARY_GROUPS, titles[s->by]);
+	t.rc = sorted ? t.rc : -ENOMEM;
+	for (i = 0; sorted && i < s->groups.n && i < GROUPS_SHOWN; i++) {
+		const struct jobs_group *before = jobs_groups_find(&s->groups_before, sorted[i]->key);
+		const struct jobs_sum *sum = &sorted[i]->sum;
+		struct summary_row row;
+
+		summary_row_init(&row, s, *sorted[i]->key ? sorted[i]->key : "(none)", sum, /* is_day= */ false);
+		row.before = before ? &before->sum : NULL;
+		row.place = sum->energy_n ? i + 1 : 0;
+		add_row(&t, &row);
+	}
+	rc = end_table(&t, out);
 	if (rc == 0 && s->groups.n > GROUPS_SHOWN)
 		(void)fprintf(out, "and %zu more: --csv and -o FILE.html have all\n", s->groups.n - GROUPS_SHOWN);
 	free(sorted);
-	cells_destroy(cells);
 	return rc;
 }
 
 static int print_days(const struct summary *s, FILE *out)
 {
-	static const struct cells_column column[] = {
-		{ .title = "Day", .width = 14, .is_left = true }, { .title = "Jobs", .width = 10 },
-		{ .title = "Energy", .width = 9 },		  { .title = "CO2e", .width = 9 },
-		{ .title = "Wasted", .width = 6 },
-	};
-	struct cells *cells = cells_create(column, ARRAY_SIZE(column), CELLS_TABLE, 0);
-	int rc = cells ? 0 : -ENOMEM;
 	unsigned int n = period_days(&s->period);
+	struct text_table t;
 	unsigned int i;
 
-	for (i = 0; rc == 0 && i < n; i++) {
-		const struct jobs_sum *sum = &s->day[i];
+	begin_table(&t, SUMMARY_DAYS, "");
+	for (i = 0; i < n; i++) {
 		time_t when = (time_t)period_day(&s->period, i);
-		char day[SCREEN_TEXT_MAX], text[4][SCREEN_TEXT_MAX];
+		struct summary_row row;
+		char day[SCREEN_TEXT_MAX];
 		struct tm tm = { 0 };
-		double uj = 0;
-		double ng = 0;
-		bool known = jobs_sum_wasted(sum, &uj, &ng);
-		const char *const row[] = { day, summary_count(sum->jobs, text[0]),
-					    summary_energy(sum->energy_n || !sum->jobs, (double)sum->energy_uj, text[1]),
-					    summary_co2e(sum->co2e_n || !sum->jobs, (double)sum->co2e_ng, text[2]),
-					    summary_part(known ? uj : NAN, (double)sum->energy_uj, text[3]) };
 
 		if ((uint64_t)when >= s->now || !localtime_r(&when, &tm) || !strftime(day, sizeof(day), "%a %d %b", &tm))
 			break;
-		rc = add_row(cells, row, ARRAY_SIZE(row));
+		summary_row_init(&row, s, day, &s->day[i], /* is_day= */ true);
+		add_row(&t, &row);
 	}
-	if (rc == 0)
-		rc = cells_print(cells, out, /* header= */ true);
-	cells_destroy(cells);
-	return rc;
+	return end_table(&t, out);
 }
 
 static void print_method(const struct summary *s, FILE *out)
