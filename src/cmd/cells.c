@@ -283,47 +283,39 @@ static int print_table(const struct cells *c, FILE *out, bool header)
 	return 0;
 }
 
-/* Prints TEXT as a value of CSV, in quotes if it needs them. */
-static void put_csv(FILE *out, const char *text)
+static int put_separated(const struct cells *c, FILE *out, size_t k, const char *text)
 {
-	if (!text[strcspn(text, "\",\r\n")]) {
-		fputs(text, out);
-		return;
-	}
-	(void)fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			(void)fputc('"', out);
-		(void)fputc(*text, out);
-	}
-	(void)fputc('"', out);
-}
+	_cleanup_free_ char *quoted = NULL;
 
-static void put_separated(const struct cells *c, FILE *out, size_t k, const char *text)
-{
 	if (k)
 		(void)fputc(c->format == CELLS_CSV ? ',' : '|', out);
-	if (c->format == CELLS_CSV)
-		put_csv(out, text);
-	else
-		fputs(text, out);
+	if (c->format == CELLS_CSV) {
+		quoted = malloc(TEXT_CSV_SIZE(strlen(text)));
+		if (!quoted)
+			return -ENOMEM;
+		text = text_csv(text, quoted, TEXT_CSV_SIZE(strlen(text)));
+	}
+	fputs(text, out);
+	return 0;
 }
 
-static void print_separated(const struct cells *c, FILE *out, bool header)
+static int print_separated(const struct cells *c, FILE *out, bool header)
 {
 	size_t i, k;
+	int rc = 0;
 
-	for (k = 0; header && k < c->ncolumns; k++)
-		put_separated(c, out, k, c->column[k].key);
+	for (k = 0; header && rc == 0 && k < c->ncolumns; k++)
+		rc = put_separated(c, out, k, c->column[k].key);
 	if (header)
 		(void)fputc('\n', out);
-	for (i = 0; i < c->n; i++) {
+	for (i = 0; rc == 0 && i < c->n; i++) {
 		const char *p = c->row[i].text;
 
-		for (k = 0; k < c->ncolumns; k++, p += strlen(p) + 1)
-			put_separated(c, out, k, p + 1);
+		for (k = 0; rc == 0 && k < c->ncolumns; k++, p += strlen(p) + 1)
+			rc = put_separated(c, out, k, p + 1);
 		(void)fputc('\n', out);
 	}
+	return rc;
 }
 
 static void print_json(const struct cells *c, FILE *out)
@@ -341,9 +333,8 @@ int cells_print(struct cells *c, FILE *out, bool header)
 	cells_sort(c);
 	if (c->format == CELLS_TABLE)
 		return print_table(c, out, header);
-	if (c->format == CELLS_JSON)
-		print_json(c, out);
-	else
-		print_separated(c, out, header);
+	if (c->format != CELLS_JSON)
+		return print_separated(c, out, header);
+	print_json(c, out);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "src/libcore/perf_request.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/text.h"
 #include "src/libutil/util.h"
 
 /* --- which columns ------------------------------------------------------------------------ */
@@ -142,23 +143,6 @@ static void row_put_rate(struct row_text *t, const struct unit_info *unit, uint6
 	row_cut_zeros(t);
 }
 
-static bool needs_quotes(const char *text)
-{
-	return text[strcspn(text, "\",\r\n")] != '\0';
-}
-
-static void row_put_text(struct row_text *t, const char *text)
-{
-	if (!needs_quotes(text)) {
-		row_put(t, "%s", text);
-		return;
-	}
-	row_put(t, "\"");
-	for (; *text; text++)
-		row_put(t, *text == '"' ? "\"\"" : "%c", *text);
-	row_put(t, "\"");
-}
-
 static void row_put_time(struct row_text *t, uint64_t wall_ns)
 {
 	char text[RFC3339_SIZE];
@@ -200,8 +184,9 @@ static void row_put_known(struct row_text *t, uint64_t value)
 static void row_put_head(struct row_text *t, const struct trace_row *r, uint64_t mono_ns, uint64_t wall_ns,
 			 const char *event, const struct trace_sample *s)
 {
-	row_put_text(t, r->start.node);
-	row_put(t, ",");
+	char node[TEXT_CSV_SIZE(sizeof(r->start.node))];
+
+	row_put(t, "%s,", text_csv(r->start.node, node, sizeof(node)));
 	row_put_time(t, wall_ns);
 	row_put(t, ",%" PRIu64 ".%09" PRIu64 ",%s,%" PRIu32 ",%" PRIu64, mono_ns / NSEC_PER_SEC,
 		mono_ns % NSEC_PER_SEC, event, s->dropped, s->missed);

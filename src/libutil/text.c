@@ -135,3 +135,23 @@ char *text_cell(const char *from, size_t columns, char *to, size_t size)
 	}
 	return to;
 }
+
+char *text_csv(const char *text, char *to, size_t size)
+{
+	bool is_quoted = text[strcspn(text, "\",\r\n")];
+	size_t n = 0;
+
+	if (is_quoted && size > 2)
+		to[n++] = '"';
+	/* room for a doubled quote, the last quote and NUL */
+	for (; *text && n + 3 < size; text++) {
+		if (*text == '"')
+			to[n++] = '"';
+		to[n++] = *text;
+	}
+	if (is_quoted && n + 1 < size)
+		to[n++] = '"';
+	if (size)
+		to[n] = '\0';
+	return to;
+}

@@ -19,6 +19,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/rfc3339.h"
+#include "src/libutil/text.h"
 
 enum trace_form {
 	FORM_PLOT,
@@ -79,21 +80,6 @@ static void print_json_text(const char *text)
 	json_decref(string);
 }
 
-static void print_csv_text(const char *text)
-{
-	if (!text[strcspn(text, "\",\r\n")]) {
-		fputs(text, stdout);
-		return;
-	}
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"')
-			putchar('"');
-		putchar(*text);
-	}
-	putchar('"');
-}
-
 static void print_names(const struct trace_column *c, size_t n, const char *before, const char *after)
 {
 	size_t i;
@@ -141,6 +127,7 @@ static const struct trace_table *merge_next(struct merge *m, uint64_t *ret_t_ns)
 
 static void print_merged_csv(struct merge *m)
 {
+	char text[TEXT_CSV_SIZE(TRACE_NODE_MAX)]; /* the longest of the three */
 	const struct trace_table *t;
 	uint64_t t_ns;
 
@@ -148,12 +135,9 @@ static void print_merged_csv(struct merge *m)
 	print_names(m->column, m->ncolumns, "", "");
 	fputs("\r\n", stdout);
 	while ((t = merge_next(m, &t_ns))) {
-		print_csv_text(t->job);
-		putchar(',');
-		print_csv_text(t->step);
-		putchar(',');
-		print_csv_text(t->node);
-		putchar(',');
+		printf("%s,", text_csv(t->job, text, sizeof(text)));
+		printf("%s,", text_csv(t->step, text, sizeof(text)));
+		printf("%s,", text_csv(t->node, text, sizeof(text)));
 		print_time(t_ns);
 		putchar(',');
 		print_elapsed(t_ns - m->begin_ns);

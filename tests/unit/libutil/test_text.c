@@ -83,6 +83,22 @@ static void test_cell(void)
 	is_int((int)text_columns("a\xc3\xa9\xe6\x97\xa5"), 4, "columns of a text");
 }
 
+static void test_csv(void)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "", "" }, { "plain text", "plain text" }, { "a,b", "\"a,b\"" }, { "a\"b", "\"a\"\"b\"" },
+		{ "\"", "\"\"\"\"" }, { "a\nb", "\"a\nb\"" }, { "a\r", "\"a\r\"" },
+	};
+	char text[TEXT_CSV_SIZE(10)];
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		is_str(text_csv(rows[i].in, text, TEXT_CSV_SIZE(strlen(rows[i].in))), rows[i].out, "a value of CSV");
+	is_str(text_csv("\"\"\"\"", text, 7), "\"\"\"\"\"\"", "cut, and its quotes are in pairs");
+}
+
 static char logged[64];
 
 static void keep(enum logger_level level, const char *line)
@@ -107,6 +123,7 @@ int main(void)
 	test_mask();
 	test_size();
 	test_cell();
+	test_csv();
 	test_users();
 	return done_testing();
 }
