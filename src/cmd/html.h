@@ -24,13 +24,12 @@ void html_text(FILE *out, const char *text);
 void html_element(FILE *out, const char *name, const char *class, const char *fmt, ...) _printf_(4, 5);
 
 /*
- * Begins a table with N titles, which stay readable when the page is narrower. A '#' before a title marks a column of
- * numbers and is not shown; "#" alone is a column without a title. NAME is for those who cannot see the table; CAPTION may be
- * NULL.
+ * Begins a table with N titles. A '#' before a title marks a column of numbers and is not shown; "#" alone
+ * is a column without a title. NAME is for those who cannot see the table; CAPTION may be NULL.
  */
 void html_table_begin(FILE *out, const char *name, const char *caption, const char *const *title, size_t n);
 void html_table_end(FILE *out);
-/* Write cells of a row: a number or another short text, and the row's name with LINK, which may be NULL, and NOTE after it. */
+/* Write a cell: a number or another short text; the row's name with LINK, which may be NULL, and then NOTE. */
 void html_number(FILE *out, const char *text);
 void html_row_head(FILE *out, const char *text, const char *link, const char *note);
 /*

@@ -77,8 +77,8 @@ static void set_metric(struct cell *cell, const struct values *f, enum metric m)
 }
 
 /*
- * A setter sets CELL to J's value, from the member at OFFSET if the column's row names one. BUF has JOBS_TEXT_MAX bytes for a
- * text. CELL stays unknown if the value is not known.
+ * A setter sets CELL to J's value, from the member at OFFSET if the column's row names one. BUF has
+ * JOBS_TEXT_MAX bytes for a text. CELL stays unknown if the value is not known.
  */
 #define SETTER(name) static void name(struct cell *cell, const struct jobs_job *j, \
 				      __attribute__((unused)) size_t offset, __attribute__((unused)) char *buf)

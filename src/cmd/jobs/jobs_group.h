@@ -112,7 +112,7 @@ bool jobs_sum_find(const char *name, enum jobs_sum_column *ret);
 /* Writes the names of all columns to BUF, for messages: "key, jobs, ... or wasted". Returns BUF. */
 const char *jobs_sum_names(char *buf, size_t size);
 
-/* Prints a line per group, at most TOP lines (0: all), sorted by SORT: the largest first, or SUM_KEY. -ENOMEM. */
+/* Prints a line per group, at most TOP lines (0: all), those with the largest SORT first. -ENOMEM. */
 int jobs_groups_print(const struct jobs_groups *g, enum jobs_sum_column sort, enum cells_format format,
 		      size_t top, bool header, FILE *out);
 

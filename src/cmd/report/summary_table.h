@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * summary_table.h - the tables of a report. A column is a row in summary_table.c and its setter. summary_text.c,
- * summary_html.c and summary_data.c print the tables.
+ * summary_table.h - the tables of a report. A column is a row in summary_table.c and its setter.
+ * summary_text.c, summary_html.c and summary_data.c print the tables.
  */
 #ifndef CEEMS_CMD_SUMMARY_TABLE_H
 #define CEEMS_CMD_SUMMARY_TABLE_H
