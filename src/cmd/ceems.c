@@ -1,51 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems.c - the ceems command: picks the sub-command.
+ * ceems.c - the ceems command: picks the sub-command, which is in ceems itself or in a program of its own.
  */
+#include "ceems_config.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "ceems_config.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/program.h"
 #include "src/libutil/logger.h"
 
-static const struct cmd_info *const commands[] = {
-#ifdef HAVE_SLURMDB
-	&cmd_advise,
-#endif
-	&cmd_check,
-#ifdef HAVE_SLURMDB
-	&cmd_compare,
-#endif
-#ifdef HAVE_CURL
-	&cmd_dashboards,
-#endif
-	&cmd_db,
-#ifdef HAVE_SLURMDB
-	&cmd_export,
-#endif
-#ifdef HAVE_FACTORS
-	&cmd_factors,
-#endif
-#ifdef HAVE_PROFILES
-	&cmd_flame,
-#endif
-#ifdef HAVE_SLURMDB
-	&cmd_job,
-	&cmd_jobs,
-#endif
-	&cmd_ledger,
-#ifdef HAVE_SLURMDB
-	&cmd_report,
-#endif
-	&cmd_store,
-#ifdef HAVE_SLURMDB
-	&cmd_top,
-#endif
-	&cmd_trace,
-	&cmd_tres,
+#define IN_CEEMS(name) &cmd_##name
+#define IN_PROGRAM(name) NULL
+#define COMMAND(name, group, where, help) { #name, group, help, where(name) },
+static const struct command {
+	const char *name;
+	enum cmd_group group;
+	const char *help;
+	const struct cmd_info *info; /* NULL: it is in the program ceems-NAME */
+} commands[] = {
+#include "src/cmd/commands.def"
 };
 
 static void print_group(FILE *out, const char *title, enum cmd_group group)
@@ -54,8 +33,8 @@ static void print_group(FILE *out, const char *title, enum cmd_group group)
 
 	fprintf(out, "\n%s:\n", title);
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (commands[i]->group == group)
-			fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->help);
+		if (commands[i].group == group)
+			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
 }
 
 static int help(FILE *out)
@@ -68,32 +47,44 @@ static int help(FILE *out)
 	return out == stdout ? CMD_OK : CMD_USAGE;
 }
 
-static const struct cmd_info *find_command(const char *name)
+static const struct command *find_command(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(name, commands[i]->name))
-			return commands[i];
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
 	(void)cmd_error("%s '%s'", name[0] == '-' ? "unknown option" : "unknown command", name);
 	return NULL;
 }
 
+/* Becomes the program of command NAME; returns only if that fails. */
+static int exec_program(const char *name, char **argv)
+{
+	struct errmsg err = { 0 };
+	char path[PATH_MAX];
+
+	if (program_of(name, path, sizeof(path), &err) < 0)
+		return cmd_error("%s: %s", name, err.text);
+	(void)execv(path, argv);
+	return cmd_error("%s: %s: %s", name, path, strerror(errno));
+}
+
 static int help_command(int argc, char **argv)
 {
-	const struct cmd_info *cmd;
+	const struct command *command;
 
-	if (argc < 2)
+	if (argc < 3)
 		return help(stdout);
-	cmd = find_command(argv[1]);
-	return cmd ? cmd_usage(cmd, CMD_OK) : help(stderr);
+	command = find_command(argv[2]);
+	if (!command)
+		return help(stderr);
+	return command->info ? cmd_usage(command->info, CMD_OK) : exec_program(command->name, argv);
 }
 
 int main(int argc, char **argv)
 {
-	const struct cmd_info *cmd;
-	char name[64];
-	int rc;
+	const struct command *command;
 
 	logger_set_sink(logger_sink_stderr);
 	if (argc < 2)
@@ -101,20 +92,13 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(stdout);
 	if (!strcmp(argv[1], "help"))
-		return help_command(argc - 1, argv + 1);
+		return help_command(argc, argv);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("ceems %s\n", PACKAGE_VERSION);
 		return CMD_OK;
 	}
-	cmd = find_command(argv[1]);
-	if (!cmd)
+	command = find_command(argv[1]);
+	if (!command)
 		return help(stderr);
-	/* getopt_long() prints argv[0] before its errors */
-	(void)snprintf(name, sizeof(name), "ceems %s", argv[1]);
-	argv[1] = name;
-	rc = cmd->run(cmd, argc - 1, argv + 1);
-	/* report an output that was not written, as in `ceems job --json > file` on a full disk */
-	if (fflush(stdout) || ferror(stdout))
-		return cmd_error("cannot write the output: %s", strerror(errno));
-	return rc;
+	return command->info ? cmd_run(command->info, argc, argv) : exec_program(command->name, argv);
 }

@@ -64,6 +64,21 @@ int cmd_usage_error(const struct cmd_info *self, const char *fmt, ...)
 	return CMD_USAGE;
 }
 
+int cmd_run(const struct cmd_info *self, int argc, char **argv)
+{
+	char name[64];
+	int rc;
+
+	/* getopt_long() prints argv[0] before its errors */
+	(void)snprintf(name, sizeof(name), "ceems %s", argv[1]);
+	argv[1] = name;
+	rc = self->run(self, argc - 1, argv + 1);
+	/* report an output that was not written, as in `ceems job --json > file` on a full disk */
+	if (fflush(stdout) || ferror(stdout))
+		return cmd_error("cannot write the output: %s", strerror(errno));
+	return rc;
+}
+
 const char *cmd_conf_path(const char *path, char *buf)
 {
 	if (path)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cmd.h - shared by the sub-commands of `ceems`. Each sub-command has a file of its own and one row in
- * the table of ceems.c.
+ * commands.def.
  */
 #ifndef CEEMS_CMD_H
 #define CEEMS_CMD_H
@@ -37,12 +37,10 @@ enum cmd_group {
 struct cmd_info {
 	const char *name;
 	const char *args; /* as in the usage line: "[OPTION...] JOBID" */
-	const char *help; /* one line */
 	/* ARGV[0] is "ceems NAME". Returns enum cmd_exit. */
 	int (*run)(const struct cmd_info *self, int argc, char **argv);
 	const struct cmd_option *options;
 	const char *example; /* one line */
-	enum cmd_group group;
 };
 
 extern const struct cmd_info cmd_advise;
@@ -61,6 +59,9 @@ extern const struct cmd_info cmd_store;
 extern const struct cmd_info cmd_trace;
 extern const struct cmd_info cmd_top;
 extern const struct cmd_info cmd_tres;
+
+/* Runs the command SELF with the arguments of ceems, of which ARGV[1] is its name. Returns enum cmd_exit. */
+int cmd_run(const struct cmd_info *self, int argc, char **argv);
 
 /*
  * Prints the command's help to stdout if CODE is CMD_OK, else its usage line to stderr. Returns

@@ -500,9 +500,7 @@ static int cmd_dashboards_run(const struct cmd_info *self, int argc, char **argv
 const struct cmd_info cmd_dashboards = {
 	"dashboards",
 	"[OPTION...]",
-	"List the dashboards for Grafana, and check their queries.",
 	cmd_dashboards_run,
 	dashboards_options,
 	"ceems dashboards --check http://localhost:9090 --set jobid=1234",
-	CMD_FOR_OPERATORS,
 };

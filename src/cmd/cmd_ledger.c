@@ -444,9 +444,7 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_ledger = {
 	"ledger",
 	"[OPTION...]",
-	"Show how this node's energy was split among its jobs.",
 	cmd_ledger_run,
 	ledger_options,
 	"ceems ledger --json | jq .parts",
-	CMD_FOR_OPERATORS,
 };

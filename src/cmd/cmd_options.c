@@ -2,7 +2,10 @@
 /*
  * cmd_options.c - parses the options of a command, and prints its --help, by its table of options.
  */
+#include "ceems_config.h"
+
 #include <stdio.h>
+#include <string.h>
 
 #include "src/cmd/cmd.h"
 
@@ -78,18 +81,37 @@ static void print_options(FILE *out, const struct cmd_option *o)
 	print_option(out, &help_option);
 }
 
+#define COMMAND(name, group, where, help) { #name, group, help },
+static const struct row {
+	const char *name;
+	enum cmd_group group;
+	const char *help;
+} rows[] = {
+#include "src/cmd/commands.def"
+};
+
+static const struct row *find_row(const char *name)
+{
+	const struct row *row = rows;
+
+	while (strcmp(row->name, name) != 0)
+		row++;
+	return row;
+}
+
 int cmd_usage(const struct cmd_info *self, enum cmd_exit code)
 {
 	FILE *out = code == CMD_OK ? stdout : stderr;
+	const struct row *row = find_row(self->name);
 
 	(void)fprintf(out, "usage: ceems %s%s%s\n", self->name, *self->args ? " " : "", self->args);
 	if (code != CMD_OK) {
 		(void)fprintf(out, "'ceems help %s' lists the options.\n", self->name);
 		return code;
 	}
-	(void)fprintf(out, "%s\n", self->help);
+	(void)fprintf(out, "%s\n", row->help);
 	print_options(out, self->options);
 	(void)fprintf(out, "\nExample:\n  %s\n\nSee ceems-%s(%d).\n", self->example, self->name,
-		      self->group == CMD_FOR_USERS ? 1 : 8);
+		      row->group == CMD_FOR_USERS ? 1 : 8);
 	return code;
 }

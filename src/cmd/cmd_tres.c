@@ -108,9 +108,7 @@ static int cmd_tres_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_tres = {
 	"tres",
 	"[OPTION...]",
-	"Print the AccountingStorageTRES line for slurm.conf.",
 	cmd_tres_run,
 	tres_options,
 	"ceems tres --set basic",
-	CMD_FOR_OPERATORS,
 };

@@ -52,6 +52,31 @@ while read -r module library; do
 done <<'END'
 libnode/.libs/ceems_node libc
 END
+# ceems links what `ceems job` and `ceems jobs` use; a command with more libraries is a program of its own.
+while read -r program library; do
+	file=$top_builddir/src/cmd/$program
+	if [ ! -e "$file" ]; then
+		skip "$program is not built"
+		continue
+	fi
+	is "$(needed "$file" | grep -vE "$libc|^($library)\.so")" "" "$program needs $library"
+done <<'END'
+ceems libslurm|libjansson
+ceems-check librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
+ceems-dashboards libcurl|libjansson
+ceems-db librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
+ceems-export libslurm|librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
+ceems-factors libcurl|libjansson
+ceems-flame libslurm|libdw|libelf|liblzma|libprotobuf-c|libz|libjansson
+ceems-mail libc
+ceems-report libslurm|librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
+ceems-store librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
+ceems-top libslurm|libcurl|libncursesw|libtinfo|libjansson
+END
+for name in $(sed -n 's/^COMMAND(\([a-z]*\), .*IN_PROGRAM.*/\1/p' "$top_srcdir/src/cmd/commands.def"); do
+	grep -q "^ceems-$name " "$0"
+	ok $? "the libraries of ceems-$name are in this test"
+done
 for plugin in acct_gather/.libs/acct_gather_energy_ceems.so spank/.libs/spank_ceems.so \
 	jobcomp/.libs/jobcomp_ceems.so; do
 	so=$top_builddir/$plugin

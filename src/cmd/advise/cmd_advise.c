@@ -203,9 +203,7 @@ static int cmd_advise_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_advise = {
 	"advise",
 	"[OPTION...] NAME|SCRIPT",
-	"Show what to ask for next time, from the last runs of a job name.",
 	cmd_advise_run,
 	advise_options,
 	"ceems advise train.sh",
-	CMD_FOR_USERS,
 };

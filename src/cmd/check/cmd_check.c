@@ -166,9 +166,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_check = {
 	"check",
 	"[OPTION...]",
-	"Check the configuration, sensors and plugins of this machine.",
 	cmd_check_run,
 	check_options,
 	"ceems check --quiet",
-	CMD_FOR_OPERATORS,
 };

@@ -146,9 +146,7 @@ static int cmd_compare_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_compare = {
 	"compare",
 	"[OPTION...] JOBID[.STEP] JOBID[.STEP]",
-	"Show two jobs or steps side by side.",
 	cmd_compare_run,
 	compare_options,
 	"ceems compare 1234 1235",
-	CMD_FOR_USERS,
 };

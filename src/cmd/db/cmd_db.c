@@ -160,9 +160,7 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_db = {
 	"db",
 	"migrate|maintain|status [OPTION...]",
-	"Create, maintain and inspect the database of the sink mariadb.",
 	cmd_db_run,
 	db_options,
 	"ceems db migrate --dry-run",
-	CMD_FOR_OPERATORS,
 };

@@ -394,9 +394,7 @@ static int cmd_export_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_export = {
 	"export",
 	"--since TIME [OPTION...]",
-	"Send records of jobs from before ceems-recorder.",
 	cmd_export_run,
 	export_options,
 	"ceems export --since 2026-01-01",
-	CMD_FOR_OPERATORS,
 };

@@ -145,9 +145,7 @@ static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_factors = {
 	"factors",
 	"update|list|check [OPTION...]",
-	"Fetch and show emission factors over time.",
 	cmd_factors_run,
 	factors_options,
 	"ceems factors list --region FR",
-	CMD_FOR_OPERATORS,
 };

@@ -378,9 +378,7 @@ static int cmd_flame_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_flame = {
 	"flame",
 	"[OPTION...] JOBID[.STEP][,...]...|FILE...",
-	"Show where a job with --ceems-profile spent its time.",
 	cmd_flame_run,
 	flame_options,
 	"ceems flame 1234 -o job.html",
-	CMD_FOR_USERS,
 };

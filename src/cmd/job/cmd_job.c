@@ -317,9 +317,7 @@ static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_job = {
 	"job",
 	"[OPTION...] JOBID[.STEP][,...]...",
-	"Show what a job and its steps used.",
 	cmd_job_run,
 	job_options,
 	"ceems job --explain 1234",
-	CMD_FOR_USERS,
 };

@@ -355,9 +355,7 @@ static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_jobs = {
 	"jobs",
 	"[OPTION...]",
-	"List jobs with what they used.",
 	cmd_jobs_run,
 	jobs_options,
 	"ceems jobs -S now-7days --sort wasted --top 10",
-	CMD_FOR_USERS,
 };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/cmd/mail/mail.h"
+#include "src/cmd/program.h"
 #include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
@@ -69,23 +70,6 @@ static bool has_ended(void)
 	return false;
 }
 
-/* Writes the path of the command ceems in the folder of this program. */
-static int find_ceems(char *path, size_t size)
-{
-	static const char name[] = "ceems";
-	ssize_t len = readlink("/proc/self/exe", path, size - 1);
-	char *slash;
-
-	if (len < 0)
-		return -errno;
-	path[len] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash + 1 - path) + sizeof(name) > size)
-		return -ENAMETOOLONG;
-	memcpy(slash + 1, name, sizeof(name));
-	return 0;
-}
-
 /* Runs `ceems job` for job ID, and writes what it prints to TEXT, which has SCREEN_MAX bytes. */
 static int run_ceems(char *id, char *text, struct errmsg *err)
 {
@@ -99,7 +83,7 @@ static int run_ceems(char *id, char *text, struct errmsg *err)
 
 	if (out < 0)
 		return errmsg_errno(err, -errno, "memfd_create");
-	rc = find_ceems(path, sizeof(path));
+	rc = program_beside("ceems", path, sizeof(path));
 	if (rc == 0)
 		rc = helper_spawn(argv, environ, -1, out, &pid);
 	if (rc < 0)

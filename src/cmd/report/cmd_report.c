@@ -240,9 +240,7 @@ static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_report = {
 	"report",
 	"--month|--week|--site DIR|job JOBID [OPTION...]",
-	"Report energy, emissions and waste of a month, a week or a job.",
 	cmd_report_run,
 	report_list,
 	"ceems report --month 2026-11 -a -o november.html",
-	CMD_FOR_USERS,
 };

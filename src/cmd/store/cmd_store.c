@@ -198,9 +198,7 @@ static int cmd_store_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_store = {
 	"store",
 	"status|ls|cat|replay SINK [OPTION...]",
-	"Show the records that ceems-recorder keeps, and deliver them again.",
 	cmd_store_run,
 	store_options,
 	"ceems store ls --waiting kafka",
-	CMD_FOR_OPERATORS,
 };

@@ -265,9 +265,7 @@ static int cmd_top_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_top = {
 	"top",
 	"[OPTION...]",
-	"Show what running jobs use now.",
 	cmd_top_run,
 	top_options,
 	"ceems top -a --sort power",
-	CMD_FOR_USERS,
 };

@@ -447,9 +447,7 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 const struct cmd_info cmd_trace = {
 	"trace",
 	"[OPTION...] JOBID[.STEP][,...]...|FILE...",
-	"Show what a job with --ceems-trace used over time.",
 	cmd_trace_run,
 	trace_options,
 	"ceems trace 1234 --metrics power_w,gpu_power_w",
-	CMD_FOR_USERS,
 };
