@@ -118,50 +118,59 @@ static int rows_connect(void **ret, struct errmsg *err)
 
 enum rows_question { ROWS_TRES, ROWS_QOS, ROWS_JOBS, ROWS_PERIOD, ROWS_CLUSTERS, ROWS_USERS, ROWS_CONFIG };
 
-/* Asks slurmdbd. COND has the type that question Q needs. The caller destroys *RET. */
-static int rows_ask_unlimited(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
-			      struct errmsg *err)
+static void rows_limit(const struct slurmdb_rows *r, enum slurmdb_question what)
 {
-	compat_list *rows = NULL;
-	void *db = r->db;
-	int rc = db ? 0 : rows_connect(&db, err);
-
-	if (rc < 0)
-		return rc;
-	errno = 0;
-	if (q == ROWS_TRES)
-		rows = slurmdb_tres_get(db, cond);
-	else if (q == ROWS_QOS)
-		rows = slurmdb_qos_get(db, cond);
-	else if (q == ROWS_CLUSTERS)
-		rows = slurmdb_clusters_get(db, cond);
-	else if (q == ROWS_USERS)
-		rows = slurmdb_users_get(db, cond);
-	else if (q == ROWS_CONFIG)
-		rows = compat_config(db);
-	else
-		rows = slurmdb_jobs_get(db, cond);
-	if (!rows)
-		rc = errmsg_set(err, -EIO, "slurmdbd does not answer: %s", slurm_strerror(errno));
-	if (r->options.one_connection)
-		r->db = db;
-	else
-		(void)slurmdb_connection_close(&db);
-	if (rows)
-		*ret = rows;
-	return rc;
+	if (r->options.limit)
+		r->options.limit(what);
 }
 
-/* rows_ask_unlimited() between two calls of options.limit. */
+/* rows_connect(), or the connection that is kept. */
+static int rows_begin(struct slurmdb_rows *r, void **ret, struct errmsg *err)
+{
+	if (r->db) {
+		*ret = r->db;
+		return 0;
+	}
+	rows_limit(r, SLURMDB_ASKS_LITTLE);
+	return rows_connect(ret, err);
+}
+
+static compat_list *rows_answer(void *db, enum rows_question q, void *cond)
+{
+	if (q == ROWS_TRES)
+		return slurmdb_tres_get(db, cond);
+	if (q == ROWS_QOS)
+		return slurmdb_qos_get(db, cond);
+	if (q == ROWS_CLUSTERS)
+		return slurmdb_clusters_get(db, cond);
+	if (q == ROWS_USERS)
+		return slurmdb_users_get(db, cond);
+	if (q == ROWS_CONFIG)
+		return compat_config(db);
+	return slurmdb_jobs_get(db, cond);
+}
+
+/* Asks slurmdbd. COND has the type that question Q needs. The caller destroys *RET. */
 static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret, struct errmsg *err)
 {
-	int rc;
+	compat_list *rows = NULL;
+	void *db = NULL;
+	int rc = rows_begin(r, &db, err);
 
-	if (r->options.limit)
-		r->options.limit(q == ROWS_PERIOD ? SLURMDB_ASKS_PERIOD : SLURMDB_ASKS_LITTLE);
-	rc = rows_ask_unlimited(r, q, cond, ret, err);
-	if (r->options.limit)
-		r->options.limit(SLURMDB_ASKS_NOTHING);
+	if (rc == 0) {
+		rows_limit(r, q == ROWS_PERIOD ? SLURMDB_ASKS_PERIOD : SLURMDB_ASKS_LITTLE);
+		errno = 0;
+		rows = rows_answer(db, q, cond);
+		if (!rows)
+			rc = errmsg_set(err, -EIO, "slurmdbd does not answer: %s", slurm_strerror(errno));
+		if (r->options.one_connection)
+			r->db = db;
+		else
+			(void)slurmdb_connection_close(&db);
+	}
+	rows_limit(r, SLURMDB_ASKS_NOTHING);
+	if (rows)
+		*ret = rows;
 	return rc;
 }
 
@@ -225,12 +234,15 @@ static int rows_learn_names(struct slurmdb_rows *r, struct errmsg *err)
 	return 0;
 }
 
+/* Whether ROWS need names that are not known yet. An answer without jobs needs none. */
 static bool rows_lack_names(const struct slurmdb_rows *r, compat_list *rows)
 {
 	compat_list_itr *it;
 	const slurmdb_job_rec_t *job;
 	bool lack = false;
 
+	if (!r->names_mono_ns)
+		return slurm_list_count(rows) > 0;
 	if (r->options.no_qos || clock_mono_ns() - r->names_mono_ns < NAMES_AGAIN_NS)
 		return false;
 	it = slurm_list_iterator_create(rows);
@@ -469,10 +481,8 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
 		     struct slurmdb_jobs *ret, struct errmsg *err)
 {
 	struct slurmdb_jobs jobs = { 0 };
-	int rc = r->names_mono_ns ? 0 : rows_learn_names(r, err);
+	int rc = rows_get_some(r, want, n, /* no_steps= */ false, &jobs, err);
 
-	if (rc == 0)
-		rc = rows_get_some(r, want, n, /* no_steps= */ false, &jobs, err);
 	if (rc == 0)
 		rc = rows_get_some(r, want, n, /* no_steps= */ true, &jobs, err);
 	if (rc == 0)
@@ -513,14 +523,13 @@ static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const 
 	bool no_steps = cond->flags & JOBCOND_FLAG_NO_STEP;
 	struct slurmdb_jobs jobs = { 0 };
 	compat_list *rows = NULL;
-	int rc = r->names_mono_ns ? 0 : rows_learn_names(r, err);
+	int rc;
 
 	cond->userid_list = filter_list(&filter->uids);
 	cond->acct_list = filter_list(&filter->accounts);
 	cond->partition_list = filter_list(&filter->partitions);
 	cond->jobname_list = filter_list(&filter->names);
-	if (rc == 0)
-		rc = rows_ask(r, ROWS_PERIOD, cond, &rows, err);
+	rc = rows_ask(r, ROWS_PERIOD, cond, &rows, err);
 	if (rc == 0 && rows_lack_names(r, rows))
 		rc = rows_learn_names(r, err);
 	if (rc == 0 && rows_take(r, rows, no_steps, NULL, 0, &jobs) < 0)

@@ -88,7 +88,7 @@ struct slurmdb_options {
 	bool no_qos;	     /* leave qos unknown; saves a question of 40 ms or more */
 	/*
 	 * Sets a time limit: called before each question with its kind, and after it with
-	 * SLURMDB_ASKS_NOTHING. NULL: no limit.
+	 * SLURMDB_ASKS_NOTHING. Connecting has the kind SLURMDB_ASKS_LITTLE. NULL: no limit.
 	 */
 	slurmdb_limit *limit;
 };
