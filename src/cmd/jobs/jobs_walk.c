@@ -15,7 +15,8 @@
 
 /*
  * The period is read in slices of time with about SLICE_JOBS jobs each. The number of jobs in a slice is known only
- * after it was read, so a slice is at most SLICE_GROWTH times as long as the one before.
+ * after it was read, so a slice is at most SLICE_GROWTH times as long as the one before, or SLICE_GROWTH_EMPTY times
+ * after a slice without jobs: a question that returns nothing takes almost as long as one that returns 100 jobs.
  */
 #define SLICE_FIRST_S 3600
 #define SLICE_MOST_S (16 * 86400)
@@ -24,6 +25,7 @@
 #define SLICE_GAP_S (4 * 3600)
 #define SLICE_JOBS 1000
 #define SLICE_GROWTH 8
+#define SLICE_GROWTH_EMPTY 32
 
 struct walk {
 	const struct jobs_walk *w;
@@ -92,10 +94,11 @@ static void end_progress(const struct walk *k)
 static uint64_t next_slice(uint64_t slice, size_t n, bool saves_memory)
 {
 	uint64_t most = saves_memory ? SLICE_MOST_SAVING_S : SLICE_MOST_S;
+	uint64_t longest = (n ? SLICE_GROWTH : SLICE_GROWTH_EMPTY) * slice;
 	uint64_t next = n ? slice * SLICE_JOBS / n : UINT64_MAX;
 
-	if (next > SLICE_GROWTH * slice)
-		next = SLICE_GROWTH * slice;
+	if (next > longest)
+		next = longest;
 	if (!n && saves_memory && next > SLICE_GAP_S)
 		next = slice > SLICE_GAP_S ? slice : SLICE_GAP_S;
 	return next > most ? most : next ? next : 1;
