@@ -26,12 +26,12 @@ static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 
 	if (db_partition_ahead(m, clock_wall_ns() / NSEC_PER_SEC, &ahead, &err) < 0) {
 		(void)errmsg_set(&text, 0, "cannot see partitions: %s", err.text);
-		tell(ctx, SINK_WARN, "grant what " GRANTS " grants", text.text);
+		tell(ctx, SINK_WARN, SETTING_N, "grant what " GRANTS " grants", text.text);
 	} else if (ahead < 1) {
-		tell(ctx, SINK_WRONG, "ceems db maintain, and enable ceems-db-maintain.timer",
+		tell(ctx, SINK_WRONG, SETTING_N, "ceems db maintain, and enable ceems-db-maintain.timer",
 		     "table job has no partition for the next month: all later jobs come into one partition");
 	} else if (ahead + 2 <= DB_PARTITION_AHEAD) {
-		tell(ctx, SINK_WARN, "systemctl enable --now ceems-db-maintain.timer",
+		tell(ctx, SINK_WARN, SETTING_N, "systemctl enable --now ceems-db-maintain.timer",
 		     "`ceems db maintain` has not run for two months: nothing is archived");
 	}
 }
@@ -97,10 +97,11 @@ static void check_rights(MYSQL *m, const char *database, sink_tell_fn *tell, voi
 	if (!r.has_role && (!r.inserts || !r.updates)) {
 		(void)errmsg_set(&text, 0, "the database user may not %s: no record is written",
 				 r.inserts ? "UPDATE" : "INSERT");
-		tell(ctx, SINK_WRONG, grant_command(database, r.user.text, strlen(r.user.text), &hint), text.text);
+		tell(ctx, SINK_WRONG, SETTING_N,
+		     grant_command(database, r.user.text, strlen(r.user.text), &hint), text.text);
 	} else if (r.wide) {
 		(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough", r.wide);
-		tell(ctx, SINK_WARN, "grant what " GRANTS " grants", text.text);
+		tell(ctx, SINK_WARN, SETTING_N, "grant what " GRANTS " grants", text.text);
 	}
 }
 
@@ -111,16 +112,20 @@ static void tell_trouble(const struct settings *s, const struct errmsg *err, sin
 	struct errmsg hint;
 
 	if (!strncmp(err->text, file, strlen(file))) /* our own reader refused the file */
-		tell(ctx, SINK_WRONG, "correct MariadbDefaultsFile", err->text);
+		tell(ctx, SINK_WRONG, SETTING_mariadb_defaults_file, "correct MariadbDefaultsFile",
+		     err->text);
 	else if (user && strstr(user, " to database"))
-		tell(ctx, SINK_WRONG,
+		tell(ctx, SINK_WRONG, SETTING_N,
 		     grant_command(s->mariadb_database, user + 9, (size_t)(strstr(user, " to database") - user - 9), &hint), err->text);
 	else if (strstr(err->text, "Unknown database"))
-		tell(ctx, SINK_WRONG, MIGRATE, err->text);
+		tell(ctx, SINK_WRONG, SETTING_N, MIGRATE, err->text);
 	else if (strstr(err->text, "denied"))
-		tell(ctx, SINK_WRONG, "user and password in MariadbDefaultsFile, as " GRANTS " made them", err->text);
+		tell(ctx, SINK_WRONG, SETTING_mariadb_defaults_file,
+		     "user and password in MariadbDefaultsFile, as " GRANTS " made them", err->text);
 	else
-		tell(ctx, SINK_WARN, "start the server, or correct MariadbDefaultsFile; records wait in the store", err->text);
+		tell(ctx, SINK_WARN, SETTING_mariadb_defaults_file,
+		     "start the server, or correct MariadbDefaultsFile; records wait in the store",
+		     err->text);
 }
 
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
@@ -141,16 +146,17 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	} else if (schema < MARIADB_SCHEMA) {
 		(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", %u is needed",
 				 database, schema, MARIADB_SCHEMA);
-		tell(ctx, SINK_WRONG, MIGRATE, text.text);
+		tell(ctx, SINK_WRONG, SETTING_N, MIGRATE, text.text);
 	} else {
 		if (schema > MARIADB_SCHEMA) {
 			(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", this version "
 					 "fills %u: what is new stays empty, and nothing is archived",
 					 database, schema, MARIADB_SCHEMA);
-			tell(ctx, SINK_WARN, "install the version that made the schema", text.text);
+			tell(ctx, SINK_WARN, SETTING_N, "install the version that made the schema",
+			     text.text);
 		}
 		(void)errmsg_set(&text, 0, "database %s, schema %" PRIu64, database, schema);
-		tell(ctx, SINK_GOOD, NULL, text.text);
+		tell(ctx, SINK_GOOD, SETTING_N, NULL, text.text);
 		check_partitions(m, tell, ctx);
 		check_rights(m, database, tell, ctx);
 	}

@@ -18,18 +18,20 @@ static void check_topics(const struct settings *s, const struct kafka_probe *k,
 	if (k->partitions) {
 		(void)errmsg_set(&text, 0, "%d brokers, topic %s has %d partitions", k->brokers,
 				 s->kafka_topic, k->partitions);
-		tell(ctx, SINK_GOOD, NULL, text.text);
+		tell(ctx, SINK_GOOD, SETTING_N, NULL, text.text);
 	} else {
 		(void)errmsg_set(&text, 0, "the brokers answer, but topic %s does not exist, or this client may "
 					   "not use it; records wait unless brokers create topics",
 				 s->kafka_topic);
-		tell(ctx, SINK_WARN, "create the topic KafkaTopic, or let the client write to it: contrib/kafka/README.md",
+		tell(ctx, SINK_WARN, SETTING_kafka_topic,
+		     "create the topic KafkaTopic, or let the client write to it: contrib/kafka/README.md",
 		     text.text);
 	}
 	if (*start && !k->start_partitions) {
 		(void)errmsg_set(&text, 0, "topic %s does not exist, or this client may not use it: records of job "
 					   "starts are dropped", start);
-		tell(ctx, SINK_WARN, "create the topic KafkaStartTopic, or set KafkaStartTopic= to nothing", text.text);
+		tell(ctx, SINK_WARN, SETTING_kafka_start_topic,
+		     "create the topic KafkaStartTopic, or set KafkaStartTopic= to nothing", text.text);
 	}
 }
 
@@ -49,17 +51,18 @@ void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 		break;
 	case -EHOSTUNREACH:
 		(void)errmsg_set(&text, 0, "no bootstrap server answers: %s", err.text);
-		tell(ctx, SINK_WARN,
+		tell(ctx, SINK_WARN, SETTING_kafka_conf,
 		     strstr(err.text, "Failed to resolve") ? "correct bootstrap.servers in KafkaConf" :
 			"start the broker, or correct bootstrap.servers in KafkaConf; records wait in the store",
 		     text.text);
 		break;
 	case -EACCES:
 		(void)errmsg_set(&text, 0, "the broker and the client do not accept each other: %s", err.text);
-		tell(ctx, SINK_WRONG, "correct the properties ssl.* and sasl.* in KafkaConf", text.text);
+		tell(ctx, SINK_WRONG, SETTING_kafka_conf,
+		     "correct the properties ssl.* and sasl.* in KafkaConf", text.text);
 		break;
 	default:
-		tell(ctx, SINK_WRONG, "correct KafkaConf", err.text);
+		tell(ctx, SINK_WRONG, SETTING_kafka_conf, "correct KafkaConf", err.text);
 		break;
 	}
 }

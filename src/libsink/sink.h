@@ -47,17 +47,22 @@ enum sink_health {
 	SINK_WARN, /* the sink works in part, or records wait in the store until it works again */
 	SINK_WRONG,
 };
-/* Reports the finding TEXT to `ceems check`. HINT says what to type; it is NULL with SINK_GOOD. */
-typedef void sink_tell_fn(void *ctx, enum sink_health health, const char *hint, const char *text);
+/*
+ * Reports the finding TEXT to `ceems check`. HINT says what to type; it is NULL with SINK_GOOD. SETTING is what
+ * HINT changes; SETTING_N: nothing in ceems.conf.
+ */
+typedef void sink_tell_fn(void *ctx, enum sink_health health, enum setting setting, const char *hint,
+			  const char *text);
 
 /* A setting that names a file of the sink: its key, and its offset in struct settings. */
 struct sink_setting {
 	const char *key; /* NULL: there is none */
+	enum setting id;
 	size_t offset;
 };
-#define SINK_SETTING(name, member)                          \
-	{                                                   \
-		.key = (name), .offset = offsetof(struct settings, member) \
+#define SINK_SETTING(name, member)                                                           \
+	{                                                                                    \
+		.key = (name), .id = SETTING_##member, .offset = offsetof(struct settings, member) \
 	}
 
 /* A sink that is a database: functions for `ceems db` and `ceems report`. */

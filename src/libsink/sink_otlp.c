@@ -272,14 +272,14 @@ static void otlp_check_answer(const struct sink *k, const struct otlp_answer *an
 	switch (answer->verdict) {
 	case OTLP_TAKEN:
 		(void)errmsg_set(&text, 0, "%s takes traces", k->url);
-		tell(ctx, SINK_GOOD, NULL, text.text);
+		tell(ctx, SINK_GOOD, SETTING_N, NULL, text.text);
 		break;
 	case OTLP_LATER:
-		tell(ctx, SINK_WARN, "check the collector's log; records wait in the store", why);
+		tell(ctx, SINK_WARN, SETTING_N, "check the collector's log; records wait in the store", why);
 		break;
 	case OTLP_BAD:
 	case OTLP_DENIED:
-		tell(ctx, SINK_WRONG, "correct OtlpUrl, OtlpEncoding or OtlpHeaders", why);
+		tell(ctx, SINK_WRONG, SETTING_otlp_url, "correct OtlpUrl, OtlpEncoding or OtlpHeaders", why);
 		break;
 	}
 }
@@ -295,11 +295,12 @@ static void otlp_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	int rc = otlp_open(s, &k, &err);
 
 	if (rc < 0) {
-		tell(ctx, SINK_WRONG, "OtlpUrl=https://HOST:4318", err.text);
+		tell(ctx, SINK_WRONG, SETTING_otlp_url, "OtlpUrl=https://HOST:4318", err.text);
 		return;
 	}
 	if (s->otlp_headers[0] && !strncmp(k->url, "http://", 7))
-		tell(ctx, SINK_WARN, "an OtlpUrl with https://, if OtlpHeaders has a secret",
+		tell(ctx, SINK_WARN, SETTING_otlp_url,
+		     "an OtlpUrl with https://, if OtlpHeaders has a secret",
 		     "the headers of OtlpHeaders go over the network in the clear");
 	rc = otlp_make_request(k, NULL, 0, NULL, &data, &len, &spans, &err);
 	if (rc == 0)
@@ -307,9 +308,10 @@ static void otlp_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	if (rc == 0)
 		otlp_check_answer(k, &answer, err.text, tell, ctx);
 	else if (rc == -EACCES || rc == -EINVAL)
-		tell(ctx, SINK_WRONG, "correct OtlpCaFile or OtlpHeaders", err.text);
+		tell(ctx, SINK_WRONG, SETTING_otlp_headers, "correct OtlpCaFile or OtlpHeaders", err.text);
 	else
-		tell(ctx, SINK_WARN, "start the collector, or correct OtlpUrl; records wait in the store", err.text);
+		tell(ctx, SINK_WARN, SETTING_otlp_url,
+		     "start the collector, or correct OtlpUrl; records wait in the store", err.text);
 	otlp_close(k);
 }
 

@@ -216,7 +216,7 @@ void sqlite_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	int rc = sqlite_file_check_disk(s, &err);
 
 	if (rc == -EREMOTE) {
-		tell(ctx, SINK_WRONG, "SqliteFile=<a file on a local disk>", err.text);
+		tell(ctx, SINK_WRONG, SETTING_sqlite_file, "SqliteFile=<a file on a local disk>", err.text);
 		return;
 	}
 	if (rc == 0)
@@ -226,14 +226,15 @@ void sqlite_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	(void)sqlite3_close(db);
 	if (rc == -ENOENT) {
 		(void)errmsg_set(&text, 0, "the recorder creates %s with the first record", s->sqlite_file);
-		tell(ctx, SINK_GOOD, NULL, text.text);
+		tell(ctx, SINK_GOOD, SETTING_N, NULL, text.text);
 	} else if (rc == -EPROTO || rc == -EUCLEAN) {
-		tell(ctx, SINK_WRONG, "move the file away: a new one is made, and ceems store replay fills it", err.text);
+		tell(ctx, SINK_WRONG, SETTING_N,
+		     "move the file away: a new one is made, and ceems store replay fills it", err.text);
 	} else if (rc < 0) {
-		tell(ctx, SINK_WARN, "run ceems check as SlurmUser or root", err.text);
+		tell(ctx, SINK_WARN, SETTING_N, "run ceems check as SlurmUser or root", err.text);
 	} else {
 		(void)errmsg_set(&text, 0, "%s, schema %" PRId64, s->sqlite_file, schema);
-		tell(ctx, schema > SQLITE_FILE_SCHEMA ? SINK_WARN : SINK_GOOD,
+		tell(ctx, schema > SQLITE_FILE_SCHEMA ? SINK_WARN : SINK_GOOD, SETTING_N,
 		     schema > SQLITE_FILE_SCHEMA ? "install the version that made the schema" : NULL, text.text);
 	}
 }

@@ -462,17 +462,20 @@ is "$(section "then" | grep -c reconfigure)" 0 "  which make scontrol reconfigur
 
 # the daemons to restart are those that read the setting
 rm "$dir/slurm.conf"
-restarts() { # HELPERDIR
-	printf 'Country=FR\nEmissionFactorFile=%s\nLedgerDir=%s\nTextfileDir=%s\nHelperDir=%s\n' "$factors" "$dir" "$dir" "$1" \
+restarts() { # TEXTFILEDIR HELPERDIR
+	printf 'Country=FR\nEmissionFactorFile=%s\nLedgerDir=%s\nTextfileDir=%s\nHelperDir=%s\n' "$factors" "$dir" "$1" "$2" \
 		>"$dir/ceems.conf"
 	terse
-	section "then" | grep -c recorder
+	section "then" | sed 's/ *#.*//'
 }
 if [ "$(id -u)" = 0 ] && [ -x "$helpers/ceems-textfile" ]; then
-	is "$(restarts "$helpers")" 0 "ceems-recorder is not restarted for LedgerDir"
-	is "$(restarts "$dir/nosuch")" 1 "  but for HelperDir, from which it starts a helper"
+	both="systemctl restart slurmd
+systemctl restart ceems-recorder"
+	is "$(restarts "$dir" "$helpers")" "systemctl restart slurmd" "LedgerDir: slurmd is restarted"
+	is "$(restarts "$dir" "$dir/nosuch")" "$both" "HelperDir: ceems-recorder, too, which starts a helper from it"
+	is "$(restarts "$dir/ceems.conf" "$helpers")" "$both" "TextfileDir that is a file: ceems-recorder writes there, too"
 else
-	skip "HelperDir by starting a helper: needs root"
+	skip "TextfileDir and HelperDir by starting a helper: needs root"
 fi
 
 # keys that are set twice: Slurm takes the last line alone

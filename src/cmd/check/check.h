@@ -22,11 +22,36 @@ enum check_level {
 	CHECK_ERROR,
 };
 
+/* The file that a hint changes. */
+enum check_file {
+	CHECK_SLURM_CONF,
+	CHECK_CEEMS_CONF,
+	CHECK_PLUGSTACK_CONF,
+	CHECK_GRES_CONF,
+	CHECK_ACCT_GATHER_CONF,
+	CHECK_SYSTEM, /* a command or anything else */
+	CHECK_FILE_N
+};
+
+enum check_restart {
+	RESTART_SLURMCTLD = 1 << 0,
+	RESTART_SLURMD = 1 << 1,
+	RESTART_RECORDER = 1 << 2,
+	RESTART_RECONFIGURE = 1 << 3, /* `scontrol reconfigure` is enough */
+};
+
+/* What to type or change. */
+struct check_hint {
+	const char *text; /* NULL: nothing to do */
+	enum check_file file;
+	unsigned int restart; /* enum check_restart: what to do then */
+};
+
 struct check_finding {
 	enum check_level level;
 	char *what;
 	char *text;
-	char *hint; /* NULL: nothing to do */
+	struct check_hint hint; /* the finding owns the text */
 };
 
 struct check {
@@ -55,10 +80,21 @@ struct check {
  */
 void check_ok(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);
 void check_note(struct check *c, const char *what, const char *fmt, ...) _printf_(3, 4);
-void check_warn(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+void check_warn(struct check *c, const char *what, struct check_hint hint, const char *fmt, ...)
 	_printf_(4, 5);
-void check_error(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+void check_error(struct check *c, const char *what, struct check_hint hint, const char *fmt, ...)
 	_printf_(4, 5);
+
+/*
+ * check_todo.c: each returns a hint. TEXT is not copied. What to restart follows from the setting, the key of
+ * slurm.conf, or the file. The last one is the command that restarts one daemon.
+ */
+struct check_hint check_hint_setting(enum setting setting, const char *text);
+struct check_hint check_hint_slurm(const char *key, const char *text);
+struct check_hint check_hint_file(enum check_file file, const char *text);
+struct check_hint check_hint_system(const char *text);
+struct check_hint check_hint_restart(enum check_restart daemon);
+extern const struct check_hint check_no_hint;
 
 /* Notes that PATH cannot be looked at without root's rights; check_rights() warns once of all of them. */
 void check_denied(struct check *c, const char *what, const char *path);
@@ -74,8 +110,8 @@ void check_findings_free(struct check *c);
  */
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come);
 
-/* Checks that SlurmUser, and no other user, can read PATH, a file with secrets. */
-bool check_secret_file(struct check *c, const char *what, const char *path);
+/* Checks that SlurmUser, and no other user, can read PATH, a file with secrets that SETTING names. */
+bool check_secret_file(struct check *c, enum setting setting, const char *path);
 
 /*
  * check_access.c: returns SlurmUser's or SlurmdUser's name. The third function reports an

@@ -105,7 +105,8 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path,
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, path);
 	else
 		(void)snprintf(hint, sizeof(hint), "chmod a+r %s", path);
-	check_error(c, what, hint, "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", path, user,
+	check_error(c, what, check_hint_system(hint),
+		    "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", path, user,
 		    strcmp(closed, path) ? "enter" : "read", closed);
 	return false;
 }
@@ -134,10 +135,11 @@ bool check_slurm_user_writes(struct check *c, const char *what, const char *dir,
 	else
 		(void)snprintf(hint, sizeof(hint), "chown %s%s %s", makes ? "-R " : "", user, dir);
 	if (!is_there)
-		check_error(c, what, hint, "%s does not exist%s", dir,
+		check_error(c, what, check_hint_system(hint), "%s does not exist%s", dir,
 			    makes ? ", and SlurmUser, as whom slurmctld runs, cannot create it" : "");
 	else
-		check_error(c, what, hint, "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir,
+		check_error(c, what, check_hint_system(hint),
+			    "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir,
 			    user, strcmp(closed, dir) ? "enter" : "write in", closed);
 	return false;
 }

@@ -42,7 +42,9 @@ static void check_group(struct check *c, const struct probes *p, enum probes_gro
 		check_note(c, what, "%s: %s; %s", groups[group].counts, probes_why_text(why),
 			   instead(group));
 	else if (lost)
-		check_warn(c, what, "report this as a bug of slurm-ceems, and say what the steps did",
+		check_warn(c, what,
+			   check_hint_system("report this as a bug of slurm-ceems, "
+					     "and say what the steps did"),
 			   "%s: %llu events were not counted since the programs were loaded, because a map was full",
 			   groups[group].counts, (unsigned long long)lost);
 	else if (asked_by)
@@ -62,11 +64,11 @@ static void check_use(struct check *c, struct probes *p)
 	if (probes_count(p, &count, &dead) < 0)
 		return;
 	if (count.full)
-		check_warn(c, "bpf", "run fewer steps at the same time on one node",
+		check_warn(c, "bpf", check_hint_system("run fewer steps at the same time on one node"),
 			   "%llu steps were not counted, because all %u slots were taken",
 			   (unsigned long long)count.full, PROBES_SLOTS);
 	if (!count.users)
-		check_warn(c, "bpf", "restart slurmd, or see its log",
+		check_warn(c, "bpf", check_hint_system("restart slurmd, or see its log"),
 			   "%s: loaded, but no slurmd uses it", probes_dir(p));
 	else
 		check_ok(c, "bpf", "%s: %u steps counted now, %u programs attached", probes_dir(p),
@@ -82,14 +84,17 @@ static void check_absent(struct check *c)
 
 	(void)snprintf(parent, sizeof(parent), "%s/sys/kernel/btf/vmlinux", c->settings.sys_root);
 	if (access(parent, F_OK) < 0) {
-		check_warn(c, "bpf", "boot a kernel with CONFIG_DEBUG_INFO_BTF, such as a distribution's",
+		check_warn(c, "bpf",
+			   check_hint_system("boot a kernel with CONFIG_DEBUG_INFO_BTF, "
+					     "such as a distribution's"),
 			   "this kernel has no BTF (%s): I/O and network are n/a",
 			   parent);
 		return;
 	}
 	(void)snprintf(parent, sizeof(parent), "%s", dir);
 	if (statfs(dirname(parent), &fs) < 0 || (unsigned long)fs.f_type != BPF_FS_MAGIC)
-		check_warn(c, "bpf", "mount -t bpf -o mode=700 bpf /sys/fs/bpf, then restart slurmd",
+		check_warn(c, "bpf",
+			   check_hint_system("mount -t bpf -o mode=700 bpf /sys/fs/bpf, then restart slurmd"),
 			   "%s is not on a bpf file system: I/O and network are n/a", dir);
 	else
 		check_note(c, "bpf", "%s: no programs are loaded; slurmd's plugin loads them, or logs why it cannot", dir);
@@ -118,7 +123,8 @@ void check_bpf(struct check *c)
 		return;
 	}
 	if (rc < 0) {
-		check_error(c, "bpf", "see ceems-bpf(8), and restart slurmd", "%s", err.text);
+		check_error(c, "bpf", check_hint_system("see ceems-bpf(8), and restart slurmd"), "%s",
+			    err.text);
 		return;
 	}
 	check_use(c, p);

@@ -42,7 +42,8 @@ static bool check_answer(struct check *c, const char *what, const char *hint, co
 	else if (status == NOT_FOUND)
 		check_note(c, what, "not checked: its command is not installed here");
 	else
-		check_error(c, what, hint, "does not answer: %s", *line ? line : "not within 10 s");
+		check_error(c, what, check_hint_system(hint), "does not answer: %s",
+			    *line ? line : "not within 10 s");
 	return status == 0;
 }
 
@@ -96,7 +97,8 @@ static void check_node_versions(struct check *c)
 						   "check there",
 			       version);
 		/* if there are very many nodes, only the first ones are named */
-		check_warn(c, "slurmd", hint, "nodes run Slurm %s, and %.200s%s have %s: they need another build",
+		check_warn(c, "slurmd", check_hint_system(hint),
+			   "nodes run Slurm %s, and %.200s%s have %s: they need another build",
 			   seen, nodes, strlen(nodes) > 200 ? "..." : "", version);
 	}
 	(void)pclose(p);
@@ -173,21 +175,20 @@ bool check_daemons_is_old(const char *daemon)
 	return has_loaded(daemon, daemon) == OLD_FILE;
 }
 
-static void check_loaded(struct check *c, const char *daemon, const char *key, const char *plugin,
-			 const char *file)
+static void check_loaded(struct check *c, const char *daemon, enum check_restart restart, const char *key,
+			 const char *plugin, const char *file)
 {
-	char hint[64];
-
 	if (!slurmconf_list_has(slurmconf_get(c->slurm, key), plugin))
 		return;
-	(void)snprintf(hint, sizeof(hint), "systemctl restart %s", daemon);
 	switch (has_loaded(daemon, file)) {
 	case NOT_LOADED:
-		check_error(c, daemon, hint, "runs without %s: it was started before slurm.conf named the plugin, "
+		check_error(c, daemon, check_hint_restart(restart),
+			    "runs without %s: it was started before slurm.conf named the plugin, "
 					     "or could not load it (see its log)", file);
 		break;
 	case OLD_FILE:
-		check_warn(c, daemon, hint, "runs an older file of %s than is installed", file);
+		check_warn(c, daemon, check_hint_restart(restart),
+			   "runs an older file of %s than is installed", file);
 		break;
 	case IS_LOADED:
 		check_ok(c, daemon, "runs %s", file);
@@ -209,7 +210,7 @@ void check_daemons(struct check *c)
 				 "timeout 10 sinfo -h 2>&1"))
 			check_node_versions(c);
 	}
-	check_loaded(c, "slurmctld", "JobCompType", "jobcomp/ceems", "jobcomp_ceems.so");
-	check_loaded(c, "slurmd", "AcctGatherEnergyType", "acct_gather_energy/ceems",
+	check_loaded(c, "slurmctld", RESTART_SLURMCTLD, "JobCompType", "jobcomp/ceems", "jobcomp_ceems.so");
+	check_loaded(c, "slurmd", RESTART_SLURMD, "AcctGatherEnergyType", "acct_gather_energy/ceems",
 		     "acct_gather_energy_ceems.so");
 }

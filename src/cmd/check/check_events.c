@@ -41,10 +41,15 @@ void check_events(struct check *c)
 		check_events_here(c, &request);
 		break;
 	case -ENOENT:
-		check_error(c, "PerfDefault", "PerfDefault with names that showevtinfo (libpfm4) lists", "%s", err.text);
+		check_error(c, "PerfDefault",
+			    check_hint_setting(SETTING_perf_default,
+					       "PerfDefault with names that showevtinfo (libpfm4) lists"),
+			    "%s", err.text);
 		break;
 	default:
-		check_warn(c, "PerfDefault", "install libpfm4 on the nodes, or take events: out of PerfDefault",
+		check_warn(c, "PerfDefault",
+			   check_hint_setting(SETTING_perf_default,
+				   "install libpfm4 on the nodes, or take events: out of PerfDefault"),
 			   "%s: nodes without libpfm4 do not count these events", err.text);
 	}
 }

@@ -28,7 +28,7 @@ static void check_fixed(struct check *c, const struct emission_factor *f)
 	char g[32], pue[32];
 
 	if (f->kind == EMISSION_DEFAULT)
-		check_warn(c, "emissions", "Country=<ISO code>",
+		check_warn(c, "emissions", check_hint_setting(SETTING_country, "Country=<ISO code>"),
 			   "%s g CO2e/kWh, the world mean, because no Country is set",
 			   grams(f->mg_per_kwh, g));
 	else
@@ -81,7 +81,9 @@ static void check_newest_point(struct check *c, const struct factor_chain *chain
 	struct factor_mix m;
 
 	if (!p) {
-		check_error(c, "series", "EmissionRegion=<a region that ceems factors list shows>",
+		check_error(c, "series",
+			    check_hint_setting(SETTING_emission_region,
+					       "EmissionRegion=<a region that ceems factors list shows>"),
 			    "%s has no average factor of region %s; the yearly mean is used",
 			    c->settings.emission_series_file, chain->region);
 		return;
@@ -93,7 +95,7 @@ static void check_newest_point(struct check *c, const struct factor_chain *chain
 			 grams(m.now.mg_per_kwh, g), m.now.region, emission_scope_name(m.now.scope),
 			 m.now.source, until);
 	else
-		check_warn(c, "series", FIX_SERIES,
+		check_warn(c, "series", check_hint_system(FIX_SERIES),
 			   "the newest factor of %s ended at %s; the %s factor is used, %s g CO2e/kWh", chain->region, until, factor_step_name(m.now_step),
 			   grams(m.now.mg_per_kwh, g));
 	if (p->factor.scope != chain->fixed.scope)
@@ -107,7 +109,9 @@ static void check_series(struct check *c, struct factor_chain *chain)
 	struct factor_feed *f;
 
 	if (!chain->region[0]) {
-		check_error(c, "series", "Country=<ISO code> or EmissionRegion=<zone>",
+		check_error(c, "series",
+			    check_hint_setting(SETTING_country,
+					       "Country=<ISO code> or EmissionRegion=<zone>"),
 			    "EmissionSeriesFile is set, but neither Country nor EmissionRegion says which region "
 			    "to use");
 		return;
@@ -115,7 +119,7 @@ static void check_series(struct check *c, struct factor_chain *chain)
 	f = read_series(c, chain);
 	chain->series = f ? factor_feed_series(f) : NULL;
 	if (*trouble.text && !(chain->series && !chain->series->n))
-		check_error(c, "series", FIX_SERIES, "%s", trouble.text);
+		check_error(c, "series", check_hint_system(FIX_SERIES), "%s", trouble.text);
 	else
 		check_newest_point(c, chain);
 	chain->series = NULL;
@@ -123,18 +127,21 @@ static void check_series(struct check *c, struct factor_chain *chain)
 }
 
 /* What to type where the yearly mean of Country is not found. */
-static const char *fix_country(const struct settings *s, char *hint, size_t size)
+static struct check_hint fix_country(const struct settings *s, char *hint, size_t size)
 {
 	const char *path = *s->emission_factor_file ? s->emission_factor_file : emission_default_file();
 	char code[EMISSION_CODE_SIZE];
 
 	if (access(path, R_OK) < 0)
-		return *s->emission_factor_file ? "EmissionFactorFile=<a file that slurmd can read>" : "install slurm-ceems";
+		return *s->emission_factor_file ?
+			       check_hint_setting(SETTING_emission_factor_file,
+						  "EmissionFactorFile=<a file that slurmd can read>") :
+			       check_hint_system("install slurm-ceems");
 	if (emission_guess(path, s->country, code) == 0)
 		(void)snprintf(hint, size, "Country=%s", code);
 	else
 		(void)snprintf(hint, size, "Country=<ISO 3166 code>  # cut -d, -f1,5 %s lists them", path);
-	return hint;
+	return check_hint_setting(SETTING_country, hint);
 }
 
 void check_factors(struct check *c)

@@ -47,24 +47,24 @@ static bool check_findings_keep(struct check *c, const struct check_finding *f)
 	*more = *f;
 	more->what = masked_copy(f->what);
 	more->text = masked_copy(f->text);
-	more->hint = masked_copy(f->hint);
+	more->hint.text = masked_copy(f->hint.text);
 	c->nfindings++;
-	return more->what && more->text && (more->hint || !f->hint);
+	return more->what && more->text && (more->hint.text || !f->hint.text);
 }
 
 static void _printf_(5, 0) check_findings_add(struct check *c, enum check_level level, const char *what,
-					      const char *hint, const char *fmt, va_list ap)
+					      struct check_hint hint, const char *fmt, va_list ap)
 {
 	char text[4096];
-	struct check_finding f = { level, (char *)what, text, (char *)hint };
+	struct check_finding f = { level, (char *)what, text, hint };
 
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	c->warnings += level == CHECK_WARN;
 	c->errors += level == CHECK_ERROR;
 	if (is_shown(c, level) && !c->is_json) {
 		cmd_print("%-6s %-14s %s", level_names[level], what, text);
-		if (hint)
-			cmd_print("%-6s %-14s -> %s", "", "", hint);
+		if (hint.text)
+			cmd_print("%-6s %-14s -> %s", "", "", hint.text);
 	}
 	if (!check_findings_keep(c, &f))
 		c->is_cut = true;
@@ -75,7 +75,7 @@ void check_ok(struct check *c, const char *what, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	check_findings_add(c, CHECK_OK, what, NULL, fmt, ap);
+	check_findings_add(c, CHECK_OK, what, check_no_hint, fmt, ap);
 	va_end(ap);
 }
 
@@ -84,11 +84,11 @@ void check_note(struct check *c, const char *what, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	check_findings_add(c, CHECK_NOTE, what, NULL, fmt, ap);
+	check_findings_add(c, CHECK_NOTE, what, check_no_hint, fmt, ap);
 	va_end(ap);
 }
 
-void check_warn(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+void check_warn(struct check *c, const char *what, struct check_hint hint, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -97,7 +97,7 @@ void check_warn(struct check *c, const char *what, const char *hint, const char 
 	va_end(ap);
 }
 
-void check_error(struct check *c, const char *what, const char *hint, const char *fmt, ...)
+void check_error(struct check *c, const char *what, struct check_hint hint, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -115,7 +115,8 @@ void check_denied(struct check *c, const char *what, const char *path)
 void check_rights(struct check *c)
 {
 	if (c->is_denied)
-		check_warn(c, "rights", "ceems check, as root", "not all was looked at; --verbose names what was not");
+		check_warn(c, "rights", check_hint_system("ceems check, as root"),
+			   "not all was looked at; --verbose names what was not");
 }
 
 static json_t *text_or_null(const char *text)
@@ -133,8 +134,8 @@ static json_t *finding_json(const struct check_finding *f)
 	(void)json_object_set_new(j, "level", json_string(level_names[f->level]));
 	(void)json_object_set_new(j, "what", json_string(f->what));
 	(void)json_object_set_new(j, "text", json_string(f->text));
-	(void)json_object_set_new(j, "hint", text_or_null(f->hint));
-	(void)json_object_set_new(j, "file", text_or_null(check_todo_file_name(f->hint)));
+	(void)json_object_set_new(j, "hint", text_or_null(f->hint.text));
+	(void)json_object_set_new(j, "file", text_or_null(check_todo_file_name(&f->hint)));
 	return j;
 }
 
@@ -184,7 +185,7 @@ void check_findings_free(struct check *c)
 	for (i = 0; i < c->nfindings; i++) {
 		free(c->findings[i].what);
 		free(c->findings[i].text);
-		free(c->findings[i].hint);
+		free((char *)c->findings[i].hint.text);
 	}
 	free(c->findings);
 }

@@ -38,7 +38,8 @@ static void tell_instance(struct gpus *g, const char *what, const struct gpumap_
 		check_ok(g->c, "MIG", "%s%s, %u.%u %% of its energy", what, name, ppm / 10000,
 			 ppm / 1000 % 10);
 	else
-		check_warn(g->c, "MIG", "Type=<such as 1g.5gb> in gres.conf",
+		check_warn(g->c, "MIG",
+			   check_hint_file(CHECK_GRES_CONF, "Type=<such as 1g.5gb> in gres.conf"),
 			   "%s%s: neither NVML nor Type in gres.conf gives its size; its energy is unallocated", what, name);
 }
 
@@ -54,7 +55,8 @@ static void tell_cap(struct gpus *g, uint64_t cap, const char *type)
 		tell_instance(g, path, &f, type);
 	} else {
 		g->seen++;
-		check_warn(g->c, "MIG", "compare gres.conf with nvidia-smi mig -lgi",
+		check_warn(g->c, "MIG",
+			   check_hint_file(CHECK_GRES_CONF, "compare gres.conf with nvidia-smi mig -lgi"),
 			   "%s%s; its energy is unallocated", path,
 			   f.kind == GPUMAP_UNKNOWN ? gpumap_why(g->map) : "is not an instance of a GPU");
 	}

@@ -144,7 +144,8 @@ static void report_hung(struct check *c, const char *key, const char *path)
 	for (i = 0; i < ARRAY_SIZE(losses); i++)
 		if (!strcmp(key, losses[i].key))
 			lost = losses[i].lost;
-	check_error(c, key, check_hang_hint(path, hint), "%s does not answer: %s", path, lost);
+	check_error(c, key, check_hint_system(check_hang_hint(path, hint)), "%s does not answer: %s", path,
+		    lost);
 }
 
 /* Starts to look at PATH, the value of KEY. */

@@ -26,12 +26,15 @@ void check_mail(struct check *c)
 	if ((!is_chosen && !has_ceems_mail(c)) || check_is_hung(c, prog))
 		return;
 	if (mail_prog_is_ours(c->settings.mail_prog))
-		check_warn(c, "MailProg", PROGRAM_HINT, "ceems-mail would start itself: mails go through %s", prog);
+		check_warn(c, "MailProg", check_hint_setting(SETTING_mail_prog, PROGRAM_HINT),
+			   "ceems-mail would start itself: mails go through %s", prog);
 	if (access(prog, X_OK) < 0)
-		check_error(c, "MailProg", PROGRAM_HINT, "%s is not an executable program: no mail is sent", prog);
+		check_error(c, "MailProg", check_hint_setting(SETTING_mail_prog, PROGRAM_HINT),
+			    "%s is not an executable program: no mail is sent", prog);
 	else if (trust_check(prog, &err) < 0)
-		check_error(c, "MailProg", "make root the owner of the program and its folder, and let nobody else "
-					   "write to them", "%s", err.text);
+		check_error(c, "MailProg",
+			    check_hint_system("make root the owner of the program and its folder, "
+					      "and let nobody else write to them"), "%s", err.text);
 	else if (mail_prog_attaches(prog))
 		check_ok(c, "MailProg", "%s; mailed reports have the HTML page attached", prog);
 	else

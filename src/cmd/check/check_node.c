@@ -38,7 +38,8 @@ static void check_ledger_dir(struct check *c)
 	struct stat st;
 
 	if (check_localfs(c, dir, "LedgerDir", &err) == -EREMOTE) {
-		check_error(c, "LedgerDir", "LedgerDir=/run/ceems", "%s", err.text);
+		check_error(c, "LedgerDir", check_hint_setting(SETTING_ledger_dir, "LedgerDir=/run/ceems"),
+			    "%s", err.text);
 		return;
 	}
 	if (check_is_hung(c, dir))
@@ -47,11 +48,12 @@ static void check_ledger_dir(struct check *c)
 	(void)snprintf(hint, sizeof(hint), "chown root: %s && chmod 0755 %s", dir, dir);
 	if (stat(dir, &st) == 0 && ((st.st_uid && st.st_uid != geteuid()) ||
 				    ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))))
-		check_error(c, "LedgerDir", hint, "others than slurmd's user can write to %s, and so remove the ledger",
+		check_error(c, "LedgerDir", check_hint_system(hint),
+			    "others than slurmd's user can write to %s, and so remove the ledger",
 			    dir);
 	if (statfs(dir, &fs) == 0 && (unsigned long)fs.f_type != TMPFS_MAGIC &&
 	    (unsigned long)fs.f_type != RAMFS_MAGIC)
-		check_warn(c, "LedgerDir", "LedgerDir=/run/ceems",
+		check_warn(c, "LedgerDir", check_hint_setting(SETTING_ledger_dir, "LedgerDir=/run/ceems"),
 			   "%s is not in memory: slurmd writes there every second, and would wait for a disk or "
 			   "server that hangs", dir);
 }
@@ -65,7 +67,8 @@ static void check_clock(struct check *c)
 	struct timex tx = { .modes = 0 };
 
 	if (adjtimex(&tx) == TIME_ERROR || tx.status & STA_UNSYNC)
-		check_warn(c, "clock", "timedatectl set-ntp true  # or chrony, on all nodes",
+		check_warn(c, "clock",
+			   check_hint_system("timedatectl set-ntp true  # or chrony, on all nodes"),
 			   "this machine's clock is not synchronised: steps and records would have wrong times, "
 			   "and munge refuses a difference of 5 minutes");
 	else
@@ -96,20 +99,20 @@ static void check_ledger(struct check *c)
 		rc = ledger_snapshot(l, page);
 	ledger_close(l);
 	if (rc < 0) {
-		check_error(c, "ledger", "restart slurmd", "%s",
+		check_error(c, "ledger", check_hint_system("restart slurmd"), "%s",
 			    *err.text ? err.text : strerror(-rc));
 		return;
 	}
 	age_ms = (clock_mono_ns() - page->t_mono_ns) / NSEC_PER_MSEC;
 	if (page->conservation_error_uj || ledger_page_error_uj(page))
-		check_error(c, "ledger", "report this as a bug of slurm-ceems",
+		check_error(c, "ledger", check_hint_system("report this as a bug of slurm-ceems"),
 			    "%llu uJ were booked wrongly since it began, %llu uJ are missing",
 			    (unsigned long long)page->conservation_error_uj,
 			    (unsigned long long)ledger_page_error_uj(page));
 	if (!page->t_mono_ns)
-		check_warn(c, "ledger", "see slurmd's log", "no tick yet");
+		check_warn(c, "ledger", check_hint_system("see slurmd's log"), "no tick yet");
 	else if (age_ms > 10 * c->settings.sample_interval_ns / NSEC_PER_MSEC)
-		check_warn(c, "ledger", "systemctl status slurmd, and see its log",
+		check_warn(c, "ledger", check_hint_system("systemctl status slurmd, and see its log"),
 			   "the last tick is %llu s old", (unsigned long long)age_ms / 1000);
 	else
 		check_ok(c, "ledger", "last tick %llu ms ago, %llu ticks",
@@ -194,19 +197,23 @@ static void check_cgroups(struct check *c)
 static void check_remote(struct check *c)
 {
 	const struct {
-		const char *key, *path, *lost;
+		enum setting setting;
+		const char *path, *lost;
 	} t[] = {
-		{ "TextfileDir", c->settings.textfile_dir, "ceems.prom is not written" },
-		{ "ExternalSource", c->settings.external_source, "energy is not measured" },
+		{ SETTING_textfile_dir, c->settings.textfile_dir, "ceems.prom is not written" },
+		{ SETTING_external_source, c->settings.external_source, "energy is not measured" },
 	};
 	struct errmsg err = { 0 };
+	const char *key;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(t); i++)
-		if (*t[i].path && check_localfs(c, t[i].path, t[i].key, &err) == -EREMOTE)
-			check_warn(c, t[i].key, "name a folder on a local disk",
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		key = settings_keys[t[i].setting].name;
+		if (*t[i].path && check_localfs(c, t[i].path, key, &err) == -EREMOTE)
+			check_warn(c, key, check_hint_setting(t[i].setting, "name a folder on a local disk"),
 				   "%s is on a network file system: while its server hangs, %s", t[i].path,
 				   t[i].lost);
+	}
 }
 
 /* A folder in which all users write files of their own. */
@@ -227,11 +234,12 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 		return;
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
 	if (stat(dir, &st) < 0)
-		check_error(c, key, errno == ENOENT ? hint : NULL, "%s: %s", dir, strerror(errno));
+		check_error(c, key, errno == ENOENT ? check_hint_system(hint) : check_no_hint, "%s: %s", dir,
+			    strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
-		check_error(c, key, NULL, "%s is not a folder", dir);
+		check_error(c, key, check_no_hint, "%s is not a folder", dir);
 	else if ((st.st_mode & 01777) != 01777)
-		check_warn(c, key, hint + strlen("mkdir -p  && ") + strlen(dir),
+		check_warn(c, key, check_hint_system(hint + strlen("mkdir -p  && ") + strlen(dir)),
 			   "%s has mode %04o: all users must be able to write there, but not to remove each "
 			   "other's files", dir,
 			   (unsigned int)(st.st_mode & 07777));

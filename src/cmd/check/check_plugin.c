@@ -130,11 +130,11 @@ void check_plugin_dir(struct check *c)
 
 	while (next_folder(&rest, path))
 		if (access(path, F_OK) < 0)
-			check_error(c, "slurm.conf", plugin_dir_line(c, hint),
+			check_error(c, "slurm.conf", check_hint_slurm("PluginDir", plugin_dir_line(c, hint)),
 				    "%sPluginDir has %s, which does not exist: Slurm refuses its configuration",
 				    check_at(c, "PluginDir"), path);
 	if (dirs && !find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<')
-		check_error(c, "slurm.conf", plugin_dir_line(c, hint),
+		check_error(c, "slurm.conf", check_hint_slurm("PluginDir", plugin_dir_line(c, hint)),
 			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s", check_at(c, "PluginDir"), dirs, own);
 	c->is_slurm_mute = c->errors > errors;
 	if (slurmconf_get_nth(c->slurm, "PluginDir", 1))
@@ -170,20 +170,24 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 
 		(void)plugin_dir_line(c, hint);
 		(void)snprintf(path, sizeof(path), SLURM_PLUGINDIR "/%s", file);
-		check_error(c, what, access(path, F_OK) < 0 ? "install slurm-ceems" : hint, "%s%s is not in PluginDir (%s)",
+		check_error(c, what,
+			    access(path, F_OK) < 0 ? check_hint_system("install slurm-ceems") :
+						     check_hint_slurm("PluginDir", hint),
+			    "%s%s is not in PluginDir (%s)",
 			    check_at(c, "PluginDir"), file, dirs);
 		return;
 	}
 	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
-		check_error(c, what, "build and install slurm-ceems again", "%s", err.text);
+		check_error(c, what, check_hint_system("build and install slurm-ceems again"), "%s",
+			    err.text);
 		return;
 	}
 	if (!slurm_version || !version) {
 		check_ok(c, what, "%s", path);
 	} else if (!is_accepted(what, version, slurm_version)) {
 		check_error(c, what,
-			    "contrib/slurm-source, then ./configure --with-slurm-src=$PWD/slurm-src, "
-			    "make install",
+			    check_hint_system("contrib/slurm-source, then "
+					      "./configure --with-slurm-src=$PWD/slurm-src, make install"),
 			    "%s is for Slurm %u.%02u.%u, installed is %u.%02u.%u: it is refused",
 			    path, version >> 16, version >> 8 & 255, version & 255,
 			    slurm_version >> 16, slurm_version >> 8 & 255, slurm_version & 255);

@@ -99,10 +99,11 @@ void check_plugstack(struct check *c, uint32_t slurm_version)
 	if (check_plugstack_find(path, /* follow= */ true, &place))
 		check_ok(c, "plugstack.conf", "%s:%u loads %s", place.conf, place.line, place.file);
 	else
-		check_warn(c, "plugstack.conf", "optional " PLUGIN,
+		check_warn(c, "plugstack.conf", check_hint_file(CHECK_PLUGSTACK_CONF, "optional " PLUGIN),
 			   "%s does not name " PLUGIN ": no --ceems-perf, no --ceems-report", path);
 	if (*place.file == '/' && access(place.file, R_OK) < 0)
-		check_error(c, "spank", "optional " PLUGIN, "%s:%u: %s: %s: it is not loaded", place.conf,
+		check_error(c, "spank", check_hint_file(CHECK_PLUGSTACK_CONF, "optional " PLUGIN),
+			    "%s:%u: %s: %s: it is not loaded", place.conf,
 			    place.line, place.file, strerror(errno));
 	else
 		check_plugin(c, "spank", place.file, slurm_version);

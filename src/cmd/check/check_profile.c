@@ -41,7 +41,8 @@ static bool profile_has_keys(struct check *c, const struct profile_plugin *p, co
 		if (conf && slurmconf_get(conf, p->must[i]))
 			continue;
 		(void)snprintf(hint, sizeof(hint), "%s=... in %s", p->must[i], path);
-		check_error(c, "profile", hint, "%s is %s, and %s has no %s: Slurm's daemons do not start", TYPE, p->type,
+		check_error(c, "profile", check_hint_file(CHECK_ACCT_GATHER_CONF, hint),
+			    "%s is %s, and %s has no %s: Slurm's daemons do not start", TYPE, p->type,
 			    path, p->must[i]);
 		return false;
 	}
@@ -66,7 +67,9 @@ static bool profile_can_make(struct check *c, const char *dir)
 	if (*dir == '/' && access(*parent ? parent : "/", F_OK) == 0)
 		return true;
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s", parent);
-	check_warn(c, "profile", *dir == '/' ? hint : "a ProfileHDF5Dir that begins with /",
+	check_warn(c, "profile", *dir == '/' ? check_hint_system(hint) :
+				  check_hint_file(CHECK_ACCT_GATHER_CONF,
+						  "a ProfileHDF5Dir that begins with /"),
 		   "ProfileHDF5Dir (%s) cannot be made on this machine: a step with --profile that runs here would fail",
 		   dir);
 	return false;
@@ -100,7 +103,8 @@ void check_profile(struct check *c, const struct slurmconf *conf, const char *pa
 	}
 	if (!check_find_plugin(dirs, p->file, file, sizeof(file))) {
 		(void)snprintf(hint, sizeof(hint), "apt install %s, on every machine", p->package);
-		check_error(c, "profile", hint, "%s is not in PluginDir: Slurm's daemons do not start", p->file);
+		check_error(c, "profile", check_hint_system(hint),
+			    "%s is not in PluginDir: Slurm's daemons do not start", p->file);
 		return;
 	}
 	if (!profile_has_keys(c, p, conf, path) ||

@@ -29,12 +29,14 @@ static void push_check_headers(struct check *c, const char *path)
 		return;
 	(void)snprintf(hint, sizeof(hint), "chown root %s && chmod 600 %s", path, path);
 	if (fileio_read_checked(path, (size_t)64 << 10, trust_is_secret, NULL, &text, NULL, &err) < 0) {
-		check_error(c, "ProfilePushHeaders", hint, "%s; profiles wait in ProfilePushDir", err.text);
+		check_error(c, "ProfilePushHeaders", check_hint_system(hint),
+			    "%s; profiles wait in ProfilePushDir", err.text);
 		return;
 	}
 	free(text);
 	if (!strncmp(c->settings.profile_push_url, "http://", 7))
-		check_warn(c, "ProfilePushHeaders", "a ProfilePushUrl with https://",
+		check_warn(c, "ProfilePushHeaders",
+			   check_hint_setting(SETTING_profile_push_url, "a ProfilePushUrl with https://"),
 			   "the headers go over the network in the clear");
 }
 
@@ -51,7 +53,7 @@ static void push_check_queue(struct check *c, const char *path)
 		return;
 	}
 	if (!dir) {
-		check_error(c, "ProfilePushDir", NULL, "%s: %s", path, strerror(errno));
+		check_error(c, "ProfilePushDir", check_no_hint, "%s: %s", path, strerror(errno));
 		return;
 	}
 	while ((d = readdir(dir)))
@@ -61,7 +63,7 @@ static void push_check_queue(struct check *c, const char *path)
 		}
 	(void)closedir(dir);
 	if (bytes > c->settings.profile_push_max_bytes / 2)
-		check_warn(c, KEY, "see slurmd's log for why",
+		check_warn(c, KEY, check_hint_system("see slurmd's log for why"),
 			   "%u parts of profiles wait, %" PRIu64 " MiB of %" PRIu64 " MiB", n, bytes >> 20,
 			   c->settings.profile_push_max_bytes >> 20);
 	else
@@ -76,15 +78,19 @@ void check_push(struct check *c)
 	if (!*c->settings.profile_push_url)
 		return;
 #if !defined(HAVE_PROFILES) || !defined(HAVE_CURL)
-	check_error(c, KEY, "a build with libprotobuf-c and libcurl", "this build cannot send profiles");
+	check_error(c, KEY, check_hint_system("a build with libprotobuf-c and libcurl"),
+		    "this build cannot send profiles");
 	return;
 #endif
 	if (!*dir) {
-		check_error(c, KEY, "a folder on a local disk as ProfilePushDir", "ProfilePushDir is empty: nothing is sent");
+		check_error(c, KEY,
+			    check_hint_setting(SETTING_profile_push_dir,
+					       "a folder on a local disk as ProfilePushDir"),
+			    "ProfilePushDir is empty: nothing is sent");
 		return;
 	}
 	if (check_localfs(c, dir, "ProfilePushDir", &err) == -EREMOTE)
-		check_error(c, "ProfilePushDir", NULL, "%s", err.text);
+		check_error(c, "ProfilePushDir", check_no_hint, "%s", err.text);
 	if (geteuid() != 0) {
 		check_note(c, KEY, "only root can look at the queue");
 		return;

@@ -16,25 +16,28 @@
 /* The argument of sinks_tell(): the findings are about SINK. */
 struct sink_report {
 	struct check *c;
-	const char *sink;
+	const struct sink_ops *sink;
 	bool is_open; /* its file with secrets can be opened by others, and what to type was told */
 };
 
-static void sinks_tell(void *ctx, enum sink_health health, const char *hint, const char *text)
+static void sinks_tell(void *ctx, enum sink_health health, enum setting setting, const char *hint,
+		       const char *text)
 {
 	const struct sink_report *t = ctx;
+	const char *what = t->sink->name;
+	struct check_hint fix = setting < SETTING_N ? check_hint_setting(setting, hint) : check_hint_system(hint);
 
-	if (t->is_open && hint && !strncmp(hint, "correct ", 8))
-		hint = NULL; /* the file is refused for its mode */
+	if (t->is_open && setting == t->sink->secret.id)
+		fix = check_no_hint; /* the file is refused for its mode */
 	switch (health) {
 	case SINK_GOOD:
-		check_ok(t->c, t->sink, "%s", text);
+		check_ok(t->c, what, "%s", text);
 		break;
 	case SINK_WARN:
-		check_warn(t->c, t->sink, hint, "%s", text);
+		check_warn(t->c, what, fix, "%s", text);
 		break;
 	case SINK_WRONG:
-		check_error(t->c, t->sink, hint, "%s", text);
+		check_error(t->c, what, fix, "%s", text);
 		break;
 	}
 }
@@ -74,7 +77,7 @@ static bool sinks_is_hung(const struct check *c, const struct sink_ops *sink)
 
 static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 {
-	struct sink_report report = { .c = c, .sink = sink->name };
+	struct sink_report report = { .c = c, .sink = sink };
 	char hint[64];
 	bool has_secret = sink->secret.key && *sinks_setting(c, &sink->secret);
 
@@ -84,15 +87,18 @@ static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 		sinks_check_output(c, sink);
 	if (sink->secret.key && !has_secret && !sink->may_lack_secret) {
 		(void)snprintf(hint, sizeof(hint), "%s=<file>", sink->secret.key);
-		check_error(c, sink->name, hint, "Sinks has %s, %s is empty", sink->name, sink->secret.key);
+		check_error(c, sink->name, check_hint_setting(sink->secret.id, hint),
+			    "Sinks has %s, %s is empty", sink->name, sink->secret.key);
 	} else if (sink->check &&
-		   (!has_secret || check_secret_file(c, sink->secret.key, sinks_setting(c, &sink->secret)))) {
+		   (!has_secret || check_secret_file(c, sink->secret.id, sinks_setting(c, &sink->secret)))) {
 		report.is_open = has_secret && is_open_to_others(sinks_setting(c, &sink->secret));
 		sink->check(&c->settings, sinks_tell, &report);
 	}
 	if (sink->db && c->settings.mariadb_retention_ns &&
 	    c->settings.correction_wait_ns > c->settings.mariadb_retention_ns)
-		check_error(c, sink->name, "CorrectionWait less than MariadbRetention",
+		check_error(c, sink->name,
+			    check_hint_setting(SETTING_correction_wait_ns,
+					       "CorrectionWait less than MariadbRetention"),
 			    "a correction may come after its job was archived: the sums would have the "
 			    "job twice");
 }
@@ -113,7 +119,9 @@ void check_sinks(struct check *c)
 		if (sink)
 			sinks_check_one(c, sink);
 		else
-			check_error(c, "Sinks", "install the package that has it, or take it out of Sinks",
+			check_error(c, "Sinks",
+				    check_hint_setting(SETTING_sinks,
+					    "install the package that has it, or take it out of Sinks"),
 				    "this build has no sink %s; its records wait in the store", name);
 	}
 }

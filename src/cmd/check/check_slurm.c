@@ -69,10 +69,11 @@ static void check_energy_type(struct check *c)
 	const char *hint = "AcctGatherEnergyType=" ENERGY_PLUGIN;
 
 	if (!slurmconf_list_has(type, ENERGY_PLUGIN))
-		check_error(c, "slurm.conf", hint, "%s%s is %s: jobs get no energy from slurm-ceems", check_at(c, key),
+		check_error(c, "slurm.conf", check_hint_slurm(key, hint),
+			    "%s%s is %s: jobs get no energy from slurm-ceems", check_at(c, key),
 			    key, set_to(type));
 	else if (strcasecmp(type, ENERGY_PLUGIN))
-		check_error(c, "slurm.conf", hint,
+		check_error(c, "slurm.conf", check_hint_slurm(key, hint),
 			    "%s%s is a list (%s): Slurm adds up the readings of all its plugins", check_at(c, key), key, type);
 	else
 		check_ok(c, "slurm.conf", "%s", hint);
@@ -156,7 +157,8 @@ static void check_tres_names(struct check *c, const char *key, const char *liste
 
 	while (listed && items_next(&listed, name, sizeof(name)))
 		if (!is_tres_of_slurm(name))
-			check_error(c, "slurm.conf", hint, "%s%s has '%s', which Slurm does not know: slurmctld does not start",
+			check_error(c, "slurm.conf", check_hint_slurm(key, hint),
+				    "%s%s has '%s', which Slurm does not know: slurmctld does not start",
 				    check_at(c, key), key, name);
 }
 
@@ -178,7 +180,7 @@ static void check_tres(struct check *c)
 					  "tres)", key,
 			 metric_set_name[set], missing);
 	else
-		check_warn(c, "slurm.conf", hint,
+		check_warn(c, "slurm.conf", check_hint_slurm(key, hint),
 			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems tres has all)",
 			   check_at(c, key), missing, key);
 	check_repeats(c, key, ',', hint);
@@ -205,7 +207,8 @@ static void check_accounting(struct check *c)
 	char hint[LINE_MAX];
 
 	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
-		check_warn(c, "slurm.conf", "AccountingStorageType=accounting_storage/slurmdbd",
+		check_warn(c, "slurm.conf",
+			   check_hint_slurm(key, "AccountingStorageType=accounting_storage/slurmdbd"),
 			   "%s%s is %s: energy only, and not in sacct", check_at(c, key), key,
 			   set_to(value));
 	else
@@ -216,7 +219,9 @@ static void check_accounting(struct check *c)
 	needs_script = c->settings.record_script && !slurmconf_list_has(merged, "job_script");
 	(void)list_with(key, merged, needs_script ? "job_script" : NULL, hint);
 	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
-		check_error(c, "slurm.conf", hint, "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", check_at(c, key), key,
+		check_error(c, "slurm.conf", check_hint_slurm(key, hint),
+			    "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", check_at(c, key),
+			    key,
 			    set_to(value));
 	check_repeats(c, key, ',', hint);
 }
@@ -240,7 +245,9 @@ static void check_forbidden(struct check *c)
 
 	while (forbid_next_partition(&rules, name, sizeof(name)))
 		if (!has_partition(c->slurm, name))
-			check_warn(c, "ceems.conf", "ForbidOptions=partition:NAME:OPTIONS  # NAME as in slurm.conf",
+			check_warn(c, "ceems.conf",
+				   check_hint_setting(SETTING_forbid_options,
+					   "ForbidOptions=partition:NAME:OPTIONS  # NAME as in slurm.conf"),
 				   "ForbidOptions names the partition %s, which slurm.conf does not have", name);
 }
 
@@ -263,13 +270,16 @@ static void check_settings(struct check *c)
 	if (has_contain(value))
 		check_ok(c, "slurm.conf", "PrologFlags has Contain");
 	else
-		check_error(c, "slurm.conf", hint, "%s%s is %s: a job's energy would miss its batch script", check_at(c, key), key,
+		check_error(c, "slurm.conf", check_hint_slurm(key, hint),
+			    "%s%s is %s: a job's energy would miss its batch script", check_at(c, key), key,
 			    set_to(value));
 	check_repeats(c, key, ',', hint);
 	key = "JobAcctGatherType";
 	value = slurmconf_get(c->slurm, key);
 	if (!value || !strcasecmp(value, "jobacct_gather/none"))
-		check_error(c, "slurm.conf", "JobAcctGatherType=jobacct_gather/cgroup  # while no job step runs",
+		check_error(c, "slurm.conf",
+			    check_hint_slurm(key,
+				    "JobAcctGatherType=jobacct_gather/cgroup  # while no job step runs"),
 			    "%s%s is %s: Slurm sends no usage of steps", check_at(c, key), key,
 			    set_to(value));
 	else
@@ -281,7 +291,7 @@ static void check_settings(struct check *c)
 	if (value && strcasecmp(value, "jobcomp/none"))
 		(void)snprintf(hint, sizeof(hint), "JobCompType=jobcomp/ceems  # if nobody needs %s", value);
 	if (!value || strcasecmp(value, "jobcomp/ceems"))
-		check_warn(c, "slurm.conf", hint,
+		check_warn(c, "slurm.conf", check_hint_slurm(key, hint),
 			   "%s%s is %s: no job records for Kafka, MariaDB or a file", check_at(c, key), key,
 			   set_to(value));
 	else
@@ -304,7 +314,8 @@ static void check_other_plugins(struct check *c, const struct slurmconf *sc, con
 		return;
 	(void)slurmconf_where(sc, key, &line);
 	(void)snprintf(hint, sizeof(hint), "take %s and its like out of %s", key, path);
-	check_error(c, "slurm.conf", hint, "%s:%u: %s is another energy plugin's: slurmctld and slurmd do not start with it",
+	check_error(c, "slurm.conf", check_hint_file(CHECK_ACCT_GATHER_CONF, hint),
+		    "%s:%u: %s is another energy plugin's: slurmctld and slurmd do not start with it",
 		    path, line, key);
 }
 
@@ -326,7 +337,9 @@ static void check_acct_gather_conf(struct check *c)
 static void check_starts(struct check *c, uint32_t version)
 {
 	if (*c->settings.kafka_start_topic && version && version < TELLS_STARTS)
-		check_warn(c, "kafka", "install Slurm 25.05 or later, or remove KafkaStartTopic",
+		check_warn(c, "kafka",
+			   check_hint_setting(SETTING_kafka_start_topic,
+					      "install Slurm 25.05 or later, or remove KafkaStartTopic"),
 			   "KafkaStartTopic has no effect: this Slurm does not report job starts to plugins");
 }
 
@@ -389,7 +402,8 @@ static void check_slurmd_trusts(struct check *c)
 
 	(void)snprintf(hint, sizeof(hint), "chown root %s", c->conf_path);
 	if (pw && stat(c->conf_path, &st) == 0 && trust_is_ours_for(pw->pw_uid, c->conf_path, &st, &err) < 0)
-		check_error(c, "ceems.conf", hint, "%s; slurmd, which runs as %s, refuses it", err.text, user);
+		check_error(c, "ceems.conf", check_hint_system(hint),
+			    "%s; slurmd, which runs as %s, refuses it", err.text, user);
 }
 
 /* Looks into PluginDir, and runs commands of Slurm, which load plugins from it. */

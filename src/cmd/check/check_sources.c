@@ -239,13 +239,25 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 }
 
 /* What to check if a source with settings of its own does not work. */
-static const char *const remedy[SOURCE_N] = {
-	[SOURCE_EXTERNAL] = "check ExternalSource and the program that writes it",
-	[SOURCE_NVML] = "ldconfig, or LD_LIBRARY_PATH in slurmd's unit",
-	[SOURCE_ROCM] = "ldconfig, or LD_LIBRARY_PATH in slurmd's unit",
-	[SOURCE_REDFISH] = "check RedfishConf; see ceems.conf(5), THE BMC'S FILE",
-	[SOURCE_IPMI] = "IpmiSensor=dcmi, or a name that ipmi-sensors shows",
-};
+static struct check_hint check_sources_remedy(enum source_id id)
+{
+	switch (id) {
+	case SOURCE_EXTERNAL:
+		return check_hint_setting(SETTING_external_source,
+					  "check ExternalSource and the program that writes it");
+	case SOURCE_NVML:
+	case SOURCE_ROCM:
+		return check_hint_system("ldconfig, or LD_LIBRARY_PATH in slurmd's unit");
+	case SOURCE_REDFISH:
+		return check_hint_setting(SETTING_redfish_conf,
+					  "check RedfishConf; see ceems.conf(5), THE BMC'S FILE");
+	case SOURCE_IPMI:
+		return check_hint_setting(SETTING_ipmi_sensor,
+					  "IpmiSensor=dcmi, or a name that ipmi-sensors shows");
+	default:
+		return check_no_hint;
+	}
+}
 
 static void tell_closed(struct check *c, enum source_id id, const struct sources_status *st,
 			bool is_auto)
@@ -256,13 +268,13 @@ static void tell_closed(struct check *c, enum source_id id, const struct sources
 
 	(void)snprintf(hint, sizeof(hint), "take %s out of EnergySources, or EnergySources=auto", name);
 	if ((st->rc == -EACCES || st->rc == -EPERM) && geteuid() != 0)
-		check_warn(c, name, "run ceems check as root", "%s", st->why);
+		check_warn(c, name, check_hint_system("run ceems check as root"), "%s", st->why);
 	else if (!is_absent || st->is_lost)
-		check_error(c, name, remedy[id], "%s", st->why);
+		check_error(c, name, check_sources_remedy(id), "%s", st->why);
 	else if (is_auto)
 		check_note(c, name, "%s", st->why);
 	else
-		check_error(c, name, hint, "%s", st->why);
+		check_error(c, name, check_hint_setting(SETTING_energy_sources, hint), "%s", st->why);
 }
 
 /* Reports the notes of a source, each line as a finding. */
@@ -298,7 +310,7 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 		return;
 	}
 	if (!st.last) {
-		check_error(c, source_name(id), remedy[id], "%s; cannot be read: %s", st.about,
+		check_error(c, source_name(id), check_sources_remedy(id), "%s; cannot be read: %s", st.about,
 			    *st.why ? st.why : strerror(-st.rc));
 		tell_notes(c, id, st.notes);
 		return;
@@ -312,13 +324,14 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 		check_sources_add(&t, "; up to %llu.%llu s behind", (unsigned long long)(st.lag_ns / NSEC_PER_SEC),
 				  (unsigned long long)(st.lag_ns / (NSEC_PER_SEC / 10) % 10));
 	if (st.is_configured && (st.rc < 0 || st.last->late))
-		check_error(c, source_name(id), remedy[id], "%s; is lost: %s", t.buf,
+		check_error(c, source_name(id), check_sources_remedy(id), "%s; is lost: %s", t.buf,
 			    *st.why ? st.why : "its readings are too old");
 	else if (st.last->rejected)
-		check_warn(c, source_name(id), NULL, "%s; %u counters gave no plausible reading",
+		check_warn(c, source_name(id), check_no_hint, "%s; %u counters gave no plausible reading",
 			   t.buf, st.last->rejected);
 	else if (st.last->late)
-		check_warn(c, source_name(id), remedy[id], "%s; its readings are too old", t.buf);
+		check_warn(c, source_name(id), check_sources_remedy(id), "%s; its readings are too old",
+			   t.buf);
 	else if (use.used)
 		check_ok(c, source_name(id), "%s", t.buf);
 	else
@@ -379,7 +392,8 @@ static void tell_idle(struct check *c, const struct watch *w, enum source_id nod
 	if (!idle_mw || !total_mw(w, node, &mw))
 		return;
 	if (mw < idle_mw - idle_mw / 20)
-		check_warn(c, "IdleWatts", "IdleWatts=0, which lets it be learned",
+		check_warn(c, "IdleWatts",
+			   check_hint_setting(SETTING_idle_mw, "IdleWatts=0, which lets it be learned"),
 			   "%llu W is more than the %llu W that are measured now",
 			   (unsigned long long)idle_mw / 1000, (unsigned long long)mw / 1000);
 	else
@@ -401,7 +415,8 @@ static void tell_all(struct check *c, struct watch *w)
 			check_sources_add(&t, "%s%s from %s", t.used ? ", " : "", domain_name((enum domain)d),
 					  source_name((enum source_id)w->r.from[d]));
 	if (!t.used)
-		check_error(c, "EnergySources", "EnergySources=auto",
+		check_error(c, "EnergySources",
+			    check_hint_setting(SETTING_energy_sources, "EnergySources=auto"),
 			    "none of the sources can be read: jobs get no energy");
 	else if (has_estimate(w))
 		check_ok(c, "EnergySources", "%s (an estimate, not a measurement)", t.buf);
@@ -429,7 +444,7 @@ void check_sources(struct check *c)
 	w->state = state;
 	if (sources_open(c->settings.energy_sources, source_builtin, source_nbuiltin, &env, &w->s,
 			 &err) < 0) {
-		check_error(c, "EnergySources", NULL, "%s", err.text);
+		check_error(c, "EnergySources", check_no_hint, "%s", err.text);
 		return;
 	}
 	w->stat_fd = fileio_open_at_root(c->settings.sys_root, "/proc/stat");

@@ -33,7 +33,7 @@ static bool store_check_owner(struct check *c, const char *key, const char *dir,
 	if (!pw || pw->pw_uid == st->st_uid || !pw->pw_uid)
 		return true;
 	(void)snprintf(hint, sizeof(hint), "chown -R %s %s", user, dir);
-	check_error(c, key, hint, "%s does not belong to SlurmUser (%s)", path, user);
+	check_error(c, key, check_hint_system(hint), "%s does not belong to SlurmUser (%s)", path, user);
 	return false;
 }
 
@@ -59,17 +59,20 @@ static void store_check_mode(struct check *c, const char *key, const char *dir, 
 	if (!(st->st_mode & 022))
 		return;
 	(void)snprintf(hint, sizeof(hint), "chmod 0700 %s", dir);
-	check_error(c, key, hint, "other users can write to %s, and so forge and delete records", dir);
+	check_error(c, key, check_hint_system(hint),
+		    "other users can write to %s, and so forge and delete records", dir);
 }
 
-/* Checks DIR, the folder that KEY names. False: it does not exist, perhaps because it is made later. */
-static bool store_check_folder(struct check *c, const char *key, const char *dir)
+/* Checks DIR, the folder that SETTING names. False: it does not exist, perhaps because it is made later. */
+static bool store_check_folder(struct check *c, enum setting setting, const char *dir)
 {
+	const char *key = settings_keys[setting].name;
 	struct errmsg err = { 0 };
 	struct stat st;
 
 	if (check_localfs(c, dir, key, &err) == -EREMOTE) {
-		check_error(c, key, "name a folder on a local disk", "%s", err.text);
+		check_error(c, key, check_hint_setting(setting, "name a folder on a local disk"), "%s",
+			    err.text);
 		return false;
 	}
 	if (check_is_hung(c, dir))
@@ -94,7 +97,7 @@ static void store_check_room(struct check *c, uint64_t used)
 	uint64_t room;
 
 	if (statvfs(dir, &vfs) < 0) {
-		check_warn(c, "StoreDir", NULL, "%s: %s", dir, strerror(errno));
+		check_warn(c, "StoreDir", check_no_hint, "%s: %s", dir, strerror(errno));
 		return;
 	}
 	room = (uint64_t)vfs.f_bavail * vfs.f_frsize + used;
@@ -102,14 +105,16 @@ static void store_check_room(struct check *c, uint64_t used)
 		check_ok(c, "StoreDir", "%s has room for %s, %s are used", dir, store_bytes(room - used, have),
 			 store_bytes(used, want));
 	else if (room < max)
-		check_warn(c, "StoreDir", "free some, or StoreMaxSize=<less>",
+		check_warn(c, "StoreDir",
+			   check_hint_setting(SETTING_store_max_bytes, "free some, or StoreMaxSize=<less>"),
 			   "%s has room for %s, StoreMaxSize is %s", dir, store_bytes(room, have),
 			   store_bytes(max, want));
 	else
 		check_ok(c, "StoreDir", "%s has room for StoreMaxSize (%s), %s are used", dir,
 			 store_bytes(max, want), store_bytes(used, have));
 	if (max && used > max / 4 * 3)
-		check_error(c, "StoreDir", "ceems store status shows which sink takes no records",
+		check_error(c, "StoreDir",
+			    check_hint_system("ceems store status shows which sink takes no records"),
 			    "the store is full: job ends wait in %s", c->settings.inbox_dir);
 }
 
@@ -124,10 +129,12 @@ static void store_check_inbox(struct check *c, struct store_view *v, bool has_wr
 	if (rc == -ENOENT)
 		return; /* slurmctld makes InboxDir when it starts */
 	if (rc < 0)
-		check_warn(c, "InboxDir", "run ceems check as SlurmUser or root", "%s", err.text);
+		check_warn(c, "InboxDir", check_hint_system("run ceems check as SlurmUser or root"), "%s",
+			   err.text);
 	else if (inbox.unread && (uint64_t)time(NULL) > inbox.oldest + TAKEN_SECONDS)
 		check_error(c, "InboxDir",
-			    has_writer ? "ceems-recorder's log says why" : "systemctl start ceems-recorder",
+			    check_hint_system(has_writer ? "ceems-recorder's log says why" :
+							   "systemctl start ceems-recorder"),
 			    "ceems-recorder does not read it: %s wait since %s",
 			    store_bytes(inbox.unread, have), store_age(inbox.oldest, age));
 	else
@@ -145,20 +152,20 @@ static void store_check_sink(struct check *c, struct store_view *v, const char *
 	bool is_old;
 
 	if (store_view_sink(v, name, store_sink_kinds(name), &k, &err) < 0) {
-		check_warn(c, name, NULL, "%s", err.text);
+		check_warn(c, name, check_no_hint, "%s", err.text);
 		return;
 	}
 	is_old = k.oldest && (uint64_t)time(NULL) > k.oldest + SINK_LAG_SECONDS;
 	is_large = c->settings.store_max_bytes && k.waiting_bytes > c->settings.store_max_bytes / 2;
 	if (k.waiting && (is_old || is_large))
-		check_warn(c, name, "ceems-recorder's log says why",
+		check_warn(c, name, check_hint_system("ceems-recorder's log says why"),
 			   "%" PRIu64 " records (%s) wait in the store, the oldest since %s", k.waiting,
 			   store_bytes(k.waiting_bytes, have), store_age(k.oldest, age));
 	if (!k.refused)
 		return;
 	(void)snprintf(hint, sizeof(hint), "ceems store ls --refused %s; ceems store replay %s --refused", name,
 		       name);
-	check_warn(c, name, hint, "has refused %" PRIu64 " records", k.refused);
+	check_warn(c, name, check_hint_system(hint), "has refused %" PRIu64 " records", k.refused);
 }
 
 static void store_check_content(struct check *c, struct store_view *v, bool has_writer)
@@ -170,12 +177,12 @@ static void store_check_content(struct check *c, struct store_view *v, bool has_
 	char age[METRIC_TEXT_MAX];
 
 	if (store_view_status(v, (uint64_t)time(NULL), &status, &err) < 0) {
-		check_warn(c, "StoreDir", NULL, "%s", err.text);
+		check_warn(c, "StoreDir", check_no_hint, "%s", err.text);
 		return;
 	}
 	store_check_room(c, status.used_bytes);
 	if (has_writer && status.overdue && (uint64_t)time(NULL) > status.oldest_due + LAG_SECONDS)
-		check_warn(c, "recorder", "ceems-recorder's log says why",
+		check_warn(c, "recorder", check_hint_system("ceems-recorder's log says why"),
 			   "%" PRIu64 " jobs without a record are overdue since %s: slurmdbd lacks their data",
 			   status.overdue, store_age(status.oldest_due, age));
 	while (items_next(&list, name, sizeof(name)))
@@ -185,8 +192,8 @@ static void store_check_content(struct check *c, struct store_view *v, bool has_
 void check_store(struct check *c)
 {
 	const char *dir = c->settings.store_dir;
-	bool has_inbox = store_check_folder(c, "InboxDir", c->settings.inbox_dir);
-	bool has_store = store_check_folder(c, "StoreDir", dir);
+	bool has_inbox = store_check_folder(c, SETTING_inbox_dir, c->settings.inbox_dir);
+	bool has_store = store_check_folder(c, SETTING_store_dir, dir);
 	struct store_view *v = NULL;
 	struct errmsg err = { 0 };
 	int rc = has_store ? store_view_open(dir, /* writable= */ false, &v, &err) : -ENOENT;
@@ -197,14 +204,15 @@ void check_store(struct check *c)
 	if (writer == -ENOENT) /* no recorder has ever run */
 		writer = 0;
 	if (rc < 0 && rc != -ENOENT)
-		check_warn(c, "StoreDir", "run ceems check as SlurmUser or root", "%s", err.text);
+		check_warn(c, "StoreDir", check_hint_system("run ceems check as SlurmUser or root"), "%s",
+			   err.text);
 	if (has_inbox && rc != -EACCES)
 		store_check_inbox(c, v, writer > 0);
 	if (has_inbox && writer == 0)
-		check_error(c, "recorder", "systemctl enable --now ceems-recorder",
+		check_error(c, "recorder", check_hint_system("systemctl enable --now ceems-recorder"),
 			    "ceems-recorder does not run: no job gets a record");
 	else if (writer > 0 && check_daemons_is_old("ceems-recorder"))
-		check_warn(c, "recorder", "systemctl restart ceems-recorder",
+		check_warn(c, "recorder", check_hint_restart(RESTART_RECORDER),
 			   "runs an older file of ceems-recorder than is installed");
 	else if (writer > 0)
 		check_ok(c, "recorder", "ceems-recorder runs");

@@ -17,17 +17,23 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/textfile_feed.h"
 
-/* Writes into HINT what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is USER. */
-static void textfile_hint(const char *user, const char *dir, int rc, const struct errmsg *err, char hint[CHECK_HINT_MAX])
+/*
+ * Returns what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is USER. HINT is room for
+ * the text.
+ */
+static struct check_hint textfile_hint(const char *user, const char *dir, int rc, const struct errmsg *err,
+				       char hint[CHECK_HINT_MAX])
 {
 	if (rc == -ETIMEDOUT)
-		(void)check_hang_hint(dir, hint);
-	else if (rc == -EIO && strstr(err->text, strerror(ENOENT)))
-		(void)snprintf(hint, CHECK_HINT_MAX, "install -d -o %s %s", user, dir);
-	else if (rc == -EIO)
-		(void)snprintf(hint, CHECK_HINT_MAX, "TextfileDir=<a folder that slurmd can write in>");
-	else
-		(void)snprintf(hint, CHECK_HINT_MAX, "HelperDir=<the folder of ceems-textfile, which only root can change>");
+		return check_hint_system(check_hang_hint(dir, hint));
+	if (rc != -EIO)
+		return check_hint_setting(SETTING_helper_dir,
+			"HelperDir=<the folder of ceems-textfile, which only root can change>");
+	if (!strstr(err->text, strerror(ENOENT)))
+		return check_hint_setting(SETTING_textfile_dir,
+					  "TextfileDir=<a folder that slurmd can write in>");
+	(void)snprintf(hint, CHECK_HINT_MAX, "install -d -o %s %s", user, dir);
+	return check_hint_system(hint);
 }
 
 static void textfile_check_tried(struct check *c)
@@ -42,13 +48,14 @@ static void textfile_check_tried(struct check *c)
 	};
 	char hint[CHECK_HINT_MAX];
 	struct errmsg err = { 0 };
+	struct check_hint fix;
 	int rc = textfile_feed_try(&o, &err);
 
 	if (rc == -ETIMEDOUT)
 		check_add_hung(c, dir);
-	textfile_hint(check_slurm_user(c), dir, rc, &err, hint);
+	fix = textfile_hint(check_slurm_user(c), dir, rc, &err, hint);
 	if (rc < 0)
-		check_error(c, "TextfileDir", hint, "%s; there will be no ceems.prom", err.text);
+		check_error(c, "TextfileDir", fix, "%s; there will be no ceems.prom", err.text);
 	else
 		check_ok(c, "TextfileDir", "%s: a file was made there and removed", dir);
 }
@@ -118,6 +125,7 @@ static void textfile_check_recorder(struct check *c)
 		.helper_dir = c->settings.helper_dir,
 	};
 	char hint[CHECK_HINT_MAX];
+	struct check_hint fix = check_hint_system(hint);
 	struct errmsg err = { 0 };
 	struct stat st;
 	int rc;
@@ -130,13 +138,13 @@ static void textfile_check_recorder(struct check *c)
 	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
 	/* for missing rights: slurmd writes there as root, so root's folder can be given to SlurmUser */
 	if (rc != -EIO || !strstr(err.text, strerror(EACCES)))
-		textfile_hint(user, o.dir, rc, &err, hint);
+		fix = textfile_hint(user, o.dir, rc, &err, hint);
 	else if (stat(o.dir, &st) == 0 && st.st_uid == 0)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, o.dir);
 	else
 		(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);
 	if (rc < 0)
-		check_warn(c, "TextfileDir", hint, "%s; ceems-recorder writes no " CONTROLLER_PROM, err.text);
+		check_warn(c, "TextfileDir", fix, "%s; ceems-recorder writes no " CONTROLLER_PROM, err.text);
 	else
 		check_ok(c, "TextfileDir", "%s: ceems-recorder can write " CONTROLLER_PROM, o.dir);
 }
@@ -149,14 +157,16 @@ void check_textfile(struct check *c)
 		return;
 	/* if the group is unknown, no file is written, and slurmd logs the same error */
 	if (*group && !getgrnam(group))
-		check_error(c, "TextfileDir", "TextfileGroup=prometheus", "TextfileGroup: no group '%s' is known",
+		check_error(c, "TextfileDir",
+			    check_hint_setting(SETTING_textfile_group, "TextfileGroup=prometheus"),
+			    "TextfileGroup: no group '%s' is known",
 			    group);
 	else if (!check_is_hung(c, c->settings.textfile_dir))
 		textfile_check_dir(c);
 	if (check_is_controller(c) && !check_is_hung(c, c->host_textfile_dir))
 		textfile_check_recorder(c);
 	if (*group && !(c->settings.textfile_mode & 0040))
-		check_warn(c, "TextfileDir", "TextfileMode=0640",
+		check_warn(c, "TextfileDir", check_hint_setting(SETTING_textfile_mode, "TextfileMode=0640"),
 			   "TextfileMode %04o does not let TextfileGroup read ceems.prom",
 			   (unsigned int)c->settings.textfile_mode);
 }

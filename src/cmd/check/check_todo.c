@@ -1,37 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_todo.c - prints the hints, grouped by the file to change. A hint belongs to the file that its text names, or
- * whose key it names.
+ * check_todo.c - hints, and the list of them at the end, grouped by the file to change.
  */
 #include "src/cmd/check/check_todo.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "src/cmd/cmd.h"
 
-enum restart {
-	SLURMCTLD = 1 << 0,
-	SLURMD = 1 << 1,
-	RECORDER = 1 << 2,
-	RECONFIGURE = 1 << 3,
-};
-
-enum file { SLURM_CONF, CEEMS_CONF, PLUGSTACK_CONF, GRES_CONF, CGROUP_CONF, ACCT_GATHER_CONF, SYSTEM, FILE_N };
-
-/* The daemons to restart after a change of each file. For the first two files, this depends on the key. */
+/* What to restart after a change of each file, if it does not depend on the key. */
 static const struct {
 	const char *name;
 	unsigned int restart;
-} files[FILE_N] = {
-	[SLURM_CONF] = { "slurm.conf", SLURMCTLD | SLURMD },
-	[CEEMS_CONF] = { "ceems.conf", SLURMCTLD | SLURMD | RECORDER },
-	[PLUGSTACK_CONF] = { "plugstack.conf", RECONFIGURE }, /* each step reads it; `scontrol reconfigure`
-								 sends it to configless nodes */
-	[GRES_CONF] = { "gres.conf", SLURMCTLD | SLURMD },
-	[CGROUP_CONF] = { "cgroup.conf", SLURMD },
-	[ACCT_GATHER_CONF] = { "acct_gather.conf", SLURMCTLD | SLURMD },
-	[SYSTEM] = { "system", 0 },
+} files[CHECK_FILE_N] = {
+	[CHECK_SLURM_CONF] = { "slurm.conf", RESTART_SLURMCTLD | RESTART_SLURMD },
+	[CHECK_CEEMS_CONF] = { "ceems.conf", RESTART_SLURMCTLD | RESTART_SLURMD | RESTART_RECORDER },
+	/* each step reads it; `scontrol reconfigure` sends it to configless nodes */
+	[CHECK_PLUGSTACK_CONF] = { "plugstack.conf", RESTART_RECONFIGURE },
+	[CHECK_GRES_CONF] = { "gres.conf", RESTART_SLURMCTLD | RESTART_SLURMD },
+	[CHECK_ACCT_GATHER_CONF] = { "acct_gather.conf", RESTART_SLURMCTLD | RESTART_SLURMD },
+	[CHECK_SYSTEM] = { "system", 0 },
 };
 
 /* Keys of slurm.conf, and the daemons to restart after a change, by slurm.conf(5). */
@@ -39,17 +27,17 @@ static const struct {
 	const char *key;
 	unsigned int restart;
 } slurm_keys[] = {
-	{ "AccountingStorageTRES", SLURMCTLD },
-	{ "AccountingStorageType", SLURMCTLD },
-	{ "AccountingStoreFlags", RECONFIGURE },
-	{ "AcctGatherEnergyType", SLURMCTLD | SLURMD },
-	{ "AcctGatherProfileType", SLURMCTLD | SLURMD },
-	{ "JobAcctGatherFrequency", RECONFIGURE },
-	{ "JobAcctGatherType", SLURMCTLD | SLURMD },
-	{ "JobCompType", SLURMCTLD },
-	{ "PlugStackConfig", RECONFIGURE },
-	{ "PluginDir", SLURMCTLD | SLURMD },
-	{ "PrologFlags", RECONFIGURE },
+	{ "AccountingStorageTRES", RESTART_SLURMCTLD },
+	{ "AccountingStorageType", RESTART_SLURMCTLD },
+	{ "AccountingStoreFlags", RESTART_RECONFIGURE },
+	{ "AcctGatherEnergyType", RESTART_SLURMCTLD | RESTART_SLURMD },
+	{ "AcctGatherProfileType", RESTART_SLURMCTLD | RESTART_SLURMD },
+	{ "JobAcctGatherFrequency", RESTART_RECONFIGURE },
+	{ "JobAcctGatherType", RESTART_SLURMCTLD | RESTART_SLURMD },
+	{ "JobCompType", RESTART_SLURMCTLD },
+	{ "PlugStackConfig", RESTART_RECONFIGURE },
+	{ "PluginDir", RESTART_SLURMCTLD | RESTART_SLURMD },
+	{ "PrologFlags", RESTART_RECONFIGURE },
 };
 
 static const struct {
@@ -57,86 +45,64 @@ static const struct {
 	const char *command;
 	const char *where;
 } restarts[] = {
-	{ SLURMCTLD, "systemctl restart slurmctld", "" },
-	{ SLURMD, "systemctl restart slurmd", "  # on all nodes" },
-	{ RECORDER, "systemctl restart ceems-recorder", "  # on the controller" },
-	{ RECONFIGURE, "scontrol reconfigure", "" },
+	{ RESTART_SLURMCTLD, "systemctl restart slurmctld", "" },
+	{ RESTART_SLURMD, "systemctl restart slurmd", "  # on all nodes" },
+	{ RESTART_RECORDER, "systemctl restart ceems-recorder", "  # on the controller" },
+	{ RESTART_RECONFIGURE, "scontrol reconfigure", "" },
 };
 
-struct todo {
-	enum file file;
-	unsigned int restart;
-};
+const struct check_hint check_no_hint = { .text = NULL, .file = CHECK_SYSTEM };
 
-/*
- * Returns true if WORD (LEN bytes of HINT) is NAME, or, after "in" or "out of", a path that ends
- * with NAME.
- */
-static bool is_named(const char *hint, const char *word, size_t len, const char *name)
+struct check_hint check_hint_file(enum check_file file, const char *text)
 {
-	size_t n = strlen(name);
-	bool is_place = word - hint >= 3 && (!strncmp(word - 3, "in ", 3) || !strncmp(word - 3, "of ", 3));
-
-	if (len < n || strncmp(word + len - n, name, n) != 0)
-		return false;
-	return len == n || (is_place && word[len - n - 1] == '/');
+	return (struct check_hint){ text, file, files[file].restart };
 }
 
-/* Returns the daemons to restart after a change of SETTING: those that read it. A step and a command read it anew. */
-static unsigned int restart_of_setting(enum setting setting)
+struct check_hint check_hint_system(const char *text)
+{
+	return check_hint_file(CHECK_SYSTEM, text);
+}
+
+/* The daemons that read SETTING are restarted. A step and a command read it anew. */
+struct check_hint check_hint_setting(enum setting setting, const char *text)
 {
 	unsigned int readers = settings_readers(setting);
+	struct check_hint hint = { text, CHECK_CEEMS_CONF, 0 };
 
-	return (readers & BY_SLURMCTLD ? SLURMCTLD : 0u) | (readers & BY_SLURMD ? SLURMD : 0u) |
-	       (readers & BY_RECORDER ? RECORDER : 0u);
+	if (readers & BY_SLURMCTLD)
+		hint.restart |= RESTART_SLURMCTLD;
+	if (readers & BY_SLURMD)
+		hint.restart |= RESTART_SLURMD;
+	if (readers & BY_RECORDER)
+		hint.restart |= RESTART_RECORDER;
+	return hint;
 }
 
-static bool todo_of_word(const char *hint, const char *word, size_t len, struct todo *ret)
+struct check_hint check_hint_slurm(const char *key, const char *text)
 {
+	struct check_hint hint = check_hint_file(CHECK_SLURM_CONF, text);
 	size_t i;
 
-	for (i = 0; i < SYSTEM; i++)
-		if (is_named(hint, word, len, files[i].name)) {
-			*ret = (struct todo){ (enum file)i, files[i].restart };
-			return true;
-		}
 	for (i = 0; i < ARRAY_SIZE(slurm_keys); i++)
-		if (strlen(slurm_keys[i].key) == len && !strncmp(word, slurm_keys[i].key, len)) {
-			*ret = (struct todo){ SLURM_CONF, slurm_keys[i].restart };
-			return true;
-		}
-	for (i = 0; i < settings_nkeys; i++)
-		if (strlen(settings_keys[i].name) == len && !strncmp(word, settings_keys[i].name, len)) {
-			*ret = (struct todo){ CEEMS_CONF, restart_of_setting((enum setting)i) };
-			return true;
-		}
-	return false;
+		if (!strcmp(slurm_keys[i].key, key))
+			hint.restart = slurm_keys[i].restart;
+	return hint;
 }
 
-/* Finds what HINT changes, by its first word that names a file or a key. */
-static struct todo todo_of(const char *hint)
+struct check_hint check_hint_restart(enum check_restart daemon)
 {
-	struct todo todo = { SYSTEM, 0 };
-	const char *word;
-	size_t len;
+	struct check_hint hint = { NULL, CHECK_SYSTEM, daemon };
 	size_t i;
 
-	if (!strncmp(hint, "optional ", 9))
-		return (struct todo){ PLUGSTACK_CONF, files[PLUGSTACK_CONF].restart };
 	for (i = 0; i < ARRAY_SIZE(restarts); i++)
-		if (!strcmp(hint, restarts[i].command))
-			todo.restart = restarts[i].restart;
-	for (word = hint; *word; word += len + (word[len] != '\0')) {
-		len = strcspn(word, " =,;:()");
-		if (len && todo_of_word(hint, word, len, &todo))
-			break;
-	}
-	return todo;
+		if (restarts[i].restart == daemon)
+			hint.text = restarts[i].command;
+	return hint;
 }
 
-const char *check_todo_file_name(const char *hint)
+const char *check_todo_file_name(const struct check_hint *hint)
 {
-	return hint ? files[todo_of(hint).file].name : NULL;
+	return hint->text ? files[hint->file].name : NULL;
 }
 
 static bool is_repeated(const struct check *c, size_t i)
@@ -144,34 +110,30 @@ static bool is_repeated(const struct check *c, size_t i)
 	size_t j;
 
 	for (j = 0; j < i; j++)
-		if (c->findings[j].hint && !strcmp(c->findings[j].hint, c->findings[i].hint))
+		if (c->findings[j].hint.text && !strcmp(c->findings[j].hint.text, c->findings[i].hint.text))
 			return true;
 	return false;
 }
 
-/* Prints the hints that change FILE, and returns the daemons to restart. */
-static unsigned int print_file(const struct check *c, enum file file)
+/* Prints the hints that change FILE, and returns what to restart. */
+static unsigned int print_file(const struct check *c, enum check_file file)
 {
 	unsigned int restart = 0;
 	bool is_begun = false;
 	size_t i;
 
 	for (i = 0; i < c->nfindings; i++) {
-		const char *hint = c->findings[i].hint;
-		struct todo todo;
+		const struct check_hint *hint = &c->findings[i].hint;
 
-		if (!hint || is_repeated(c, i))
+		if (!hint->text || hint->file != file)
 			continue;
-		todo = todo_of(hint);
-		if (todo.file != file)
-			continue;
-		restart |= todo.restart;
-		if (file == SYSTEM && todo.restart)
+		restart |= hint->restart;
+		if (is_repeated(c, i) || (file == CHECK_SYSTEM && hint->restart))
 			continue;
 		if (!is_begun)
 			cmd_print("  %s", files[file].name);
 		is_begun = true;
-		cmd_print("    %s", hint);
+		cmd_print("    %s", hint->text);
 	}
 	return restart;
 }
@@ -183,15 +145,15 @@ void check_todo_print(const struct check *c)
 	size_t i;
 
 	for (i = 0; i < c->nfindings; i++)
-		is_needed |= c->findings[i].hint != NULL;
+		is_needed |= c->findings[i].hint.text != NULL;
 	if (!is_needed)
 		return;
 	cmd_print("to do");
-	for (i = 0; i < FILE_N; i++)
-		restart |= print_file(c, (enum file)i);
+	for (i = 0; i < CHECK_FILE_N; i++)
+		restart |= print_file(c, (enum check_file)i);
 	/* daemons that are restarted read all files, so they need not be reconfigured */
-	if ((restart & (SLURMCTLD | SLURMD)) == (SLURMCTLD | SLURMD))
-		restart &= ~(unsigned int)RECONFIGURE;
+	if ((restart & (RESTART_SLURMCTLD | RESTART_SLURMD)) == (RESTART_SLURMCTLD | RESTART_SLURMD))
+		restart &= ~(unsigned int)RESTART_RECONFIGURE;
 	if (restart)
 		cmd_print("  then");
 	for (i = 0; i < ARRAY_SIZE(restarts); i++)

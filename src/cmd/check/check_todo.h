@@ -10,9 +10,9 @@
 
 /*
  * Returns what HINT changes: a file such as "slurm.conf", or "system" for a command or anything
- * else. NULL for NULL.
+ * else. NULL: nothing.
  */
-const char *check_todo_file_name(const char *hint);
+const char *check_todo_file_name(const struct check_hint *hint);
 
 /* Prints each hint of an error or warning once. Prints nothing if there is none. */
 void check_todo_print(const struct check *c);

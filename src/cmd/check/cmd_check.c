@@ -27,7 +27,7 @@ static void check_conf_line(void *arg, unsigned int line, const char *text)
 	if (line)
 		(void)snprintf(hint, sizeof(hint), "correct line %u: see ceems.conf(5)", line);
 	lines->wrong++;
-	check_error(lines->c, "ceems.conf", hint, "%s", text);
+	check_error(lines->c, "ceems.conf", check_hint_file(CHECK_CEEMS_CONF, hint), "%s", text);
 }
 
 static void check_host_textfile(struct check *c)
@@ -51,7 +51,8 @@ static void check_conf_refused(struct check *c, int rc, const struct errmsg *err
 	struct stat st;
 
 	if (rc != -EPERM || stat(c->conf_path, &st) < 0) {
-		check_error(c, "ceems.conf", "see ceems.conf(5)", "%s", err->text);
+		check_error(c, "ceems.conf", check_hint_file(CHECK_CEEMS_CONF, "see ceems.conf(5)"), "%s",
+			    err->text);
 		return;
 	}
 	/* refused even if only its owner could write it? */
@@ -59,7 +60,8 @@ static void check_conf_refused(struct check *c, int rc, const struct errmsg *err
 	if (trust_is_ours(c->conf_path, &st, NULL) < 0)
 		mend = "chown root";
 	(void)snprintf(hint, sizeof(hint), "%s %s", mend, c->conf_path);
-	check_error(c, "ceems.conf", hint, "%s; it is refused here, and by slurmd", err->text);
+	check_error(c, "ceems.conf", check_hint_system(hint), "%s; it is refused here, and by slurmd",
+		    err->text);
 }
 
 /* Reads ceems.conf and reports its errors. False: it cannot be used, so nothing else can be checked. */
@@ -70,13 +72,15 @@ static bool check_conf(struct check *c, bool named)
 	int rc = settings_load_all(c->conf_path, &c->settings, check_conf_line, &lines, &err);
 
 	if (rc == -ENOENT && !named) {
-		check_warn(c, "ceems.conf", "write ceems.conf, or copy it there: all machines use the same file",
+		check_warn(c, "ceems.conf",
+			   check_hint_file(CHECK_CEEMS_CONF,
+				   "write ceems.conf, or copy it there: all machines use the same file"),
 			   "%s does not exist: every key has its default", c->conf_path);
 	} else if (rc < 0) {
 		check_conf_refused(c, rc, &err);
 		return false;
 	} else if (lines.wrong) {
-		check_warn(c, "ceems.conf", NULL,
+		check_warn(c, "ceems.conf", check_no_hint,
 			   "daemons and plugins refuse all of %s until it is right; the other lines are checked here",
 			   c->conf_path);
 	} else {
@@ -85,7 +89,7 @@ static bool check_conf(struct check *c, bool named)
 	check_host_textfile(c);
 	rc = settings_for_node(&c->settings, c->node, &err);
 	if (rc < 0)
-		check_error(c, "ceems.conf", NULL, "%s", err.text);
+		check_error(c, "ceems.conf", check_no_hint, "%s", err.text);
 	return rc == 0;
 }
 
@@ -98,7 +102,8 @@ static void check_advice(struct check *c)
 
 	cmd_conf_beside(c->conf_path, ADVICE_FILE, path);
 	if (advice_site_read(path, &site, &err) < 0)
-		check_error(c, "advice", "see ceems-advice.conf(5)", "%s; the rules' own limits are used", err.text);
+		check_error(c, "advice", check_hint_system("see ceems-advice.conf(5)"),
+			    "%s; the rules' own limits are used", err.text);
 	else if (access(path, F_OK) == 0)
 		check_ok(c, "advice", "%s", path);
 	advice_site_free(&site);

@@ -336,8 +336,9 @@ static void test_leaks(void)
 
 static char hints[2048];
 
-static void note_hint(void *ctx, enum sink_health health, const char *hint, const char *text)
+static void note_hint(void *ctx, enum sink_health health, enum setting setting, const char *hint, const char *text)
 {
+	(void)setting;
 	size_t used = strlen(hints);
 
 	(void)ctx;
