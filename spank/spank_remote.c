@@ -241,15 +241,14 @@ static bool is_ours(void)
 static void start_probes(void)
 {
 	const struct stepprobes_setup setup = { .settings = &step.settings, .request = &step.request };
-	char v2[LEDGER_CGROUP_MAX], cpuacct[LEDGER_CGROUP_MAX], freezer[LEDGER_CGROUP_MAX];
+	struct cgroup_paths paths;
 	struct errmsg lacking = { 0 };
 	uint32_t bpf_slot;
 
-	if (cputime_find_cgroups(step.pid[0], v2, cpuacct, freezer, LEDGER_CGROUP_MAX) < 0 ||
+	if (cputime_find_cgroups(step.pid[0], &paths) < 0 ||
 	    stepprobes_create(&setup, &step.probes) < 0)
 		return;
-	stepprobes_start(step.probes, step.pid, step.npids, v2, freezer, LEDGER_CGROUP_MAX,
-			 &bpf_slot, &lacking);
+	stepprobes_start(step.probes, step.pid, step.npids, &paths, &bpf_slot, &lacking);
 	if (lacking.text[0])
 		logger_log(spank_options_request()->is_perf ? LOGGER_INFO : LOGGER_DEBUG,
 			   "not all of --ceems-perf is counted: %s", lacking.text);

@@ -48,7 +48,6 @@
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* most slots of one user; the rest is for other users */
 #define LEDGER_JOBS LEDGER_STEPS /* as many as steps, so that there is room for the job of each step */
 #define LEDGER_JOB_LINGER_NS (120 * UINT64_C(1000000000))
-#define LEDGER_CGROUP_MAX 320
 
 /* Step ids of Slurm for steps without a number, as SLURM_EXTERN_CONT and others in slurm.h. The
  * adapters assert that the values are equal. */
@@ -116,13 +115,10 @@ struct ledger_slot {
 	uint64_t t_open_mono_ns;
 	uint64_t t_close_mono_ns;
 	/*
-	 * The step's cgroup as /proc/PID/cgroup of a task names it, cut after the step's folder:
-	 * the v2 path, and the v1 paths of cpuacct and freezer. Empty: there is no such cgroup. The
-	 * slurmstepd writes the paths after it forked the first task, and then sets cgroup_known.
+	 * The step's cgroup. The slurmstepd writes the paths after it forked the first task, and then sets
+	 * cgroup_known.
 	 */
-	char cgroup_v2[LEDGER_CGROUP_MAX];
-	char cgroup_cpuacct[LEDGER_CGROUP_MAX];
-	char cgroup_freezer[LEDGER_CGROUP_MAX];
+	struct cgroup_paths cgroup;
 	_Atomic uint32_t cgroup_known;
 	uint32_t bpf_slot;	/* the step's row of task counters in the BPF maps; 0: none */
 	uint64_t final_busy_ns; /* CPU time of the step at its end; UINT64_MAX: not known */

@@ -112,7 +112,7 @@ static bool page_is_sane(const struct ledger_page *p)
 
 static bool has_end(const char *path)
 {
-	return strnlen(path, LEDGER_CGROUP_MAX) < LEDGER_CGROUP_MAX;
+	return strnlen(path, CGROUP_PATH_MAX) < CGROUP_PATH_MAX;
 }
 
 static bool slots_are_sane(const struct ledger_slot *slot)
@@ -120,8 +120,8 @@ static bool slots_are_sane(const struct ledger_slot *slot)
 	size_t i;
 
 	for (i = 0; i < LEDGER_STEPS; i++)
-		if (atomic_load(&slot[i].state) > SLOT_LEFT || !has_end(slot[i].cgroup_v2) ||
-		    !has_end(slot[i].cgroup_cpuacct) || !has_end(slot[i].cgroup_freezer))
+		if (atomic_load(&slot[i].state) > SLOT_LEFT || !has_end(slot[i].cgroup.v2) ||
+		    !has_end(slot[i].cgroup.cpuacct) || !has_end(slot[i].cgroup.freezer))
 			return false;
 	return true;
 }

@@ -128,9 +128,7 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	s->trace_ns = 0;
 	memset(&s->profile, 0, sizeof(s->profile));
 	s->t_close_mono_ns = 0;
-	memset(s->cgroup_v2, 0, sizeof(s->cgroup_v2));
-	memset(s->cgroup_cpuacct, 0, sizeof(s->cgroup_cpuacct));
-	memset(s->cgroup_freezer, 0, sizeof(s->cgroup_freezer));
+	memset(&s->cgroup, 0, sizeof(s->cgroup));
 	atomic_store(&s->cgroup_known, 0);
 	s->bpf_slot = 0;
 	s->final_busy_ns = UINT64_MAX;

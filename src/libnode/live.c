@@ -60,7 +60,7 @@ static void read_pressure(struct live *live, struct ledger *l, struct live_step 
 		struct live_step *one = &r[(live->turn + i) % n];
 		const struct ledger_slot *s = ledger_slot(l, one->slot);
 
-		pressure_read(s->cgroup_v2, s->cgroup_cpuacct, &one->values);
+		pressure_read(&s->cgroup, &one->values);
 	}
 	live->turn += (unsigned int)i;
 }

@@ -128,7 +128,7 @@ static void try_open(struct entry *e, const struct ledger_slot *s)
 	struct errmsg err = { 0 };
 
 	e->is_tried = true;
-	if (memuse_open(s->cgroup_v2, s->cgroup_cpuacct, s->cgroup_freezer, &e->memuse, &err) < 0)
+	if (memuse_open(&s->cgroup, &e->memuse, &err) < 0)
 		logger_debug("%s", err.text);
 }
 

@@ -9,11 +9,11 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/muldiv.h"
 
-void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer)
+void memstep_open(struct memstep *m, const struct cgroup_paths *paths)
 {
 	struct errmsg err = { 0 };
 
-	if (memuse_open(v2, cpuacct, freezer, &m->memuse, &err) < 0)
+	if (memuse_open(paths, &m->memuse, &err) < 0)
 		logger_debug("%s", err.text);
 }
 

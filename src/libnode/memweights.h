@@ -39,7 +39,7 @@ struct memweights {
 	size_t turn;	  /* line with which the next tick begins; otherwise the last lines would never be read */
 };
 
-void memstep_open(struct memstep *m, const char *v2, const char *cpuacct, const char *freezer);
+void memstep_open(struct memstep *m, const struct cgroup_paths *paths);
 void memstep_close(struct memstep *m);
 
 void memweights_open(struct memweights *w, const char *sys_root);

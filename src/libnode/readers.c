@@ -76,15 +76,13 @@ static void open_reader(struct readers *all, struct reader *r, const struct book
 	if (r->is_settled || !atomic_load_explicit(&slot->cgroup_known, memory_order_acquire))
 		return;
 	r->is_settled = true;
-	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &r->cputime,
-			 &err) < 0 &&
+	if (cputime_open(&slot->cgroup, &r->cputime, &err) < 0 &&
 	    cputime_open_tree(atomic_load(&slot->stepd_pid), &r->cputime, &err) < 0) {
 		logger_debug("job %u step %u: no CPU time until it ends: %s", slot->id.job_id,
 			     slot->id.step_id, err.text);
 		return;
 	}
-	r->step = weights_step_open(all->w, slot->cgroup_v2, slot->cgroup_cpuacct,
-				    slot->cgroup_freezer);
+	r->step = weights_step_open(all->w, &slot->cgroup);
 }
 
 /*

@@ -32,7 +32,7 @@ static int open_counters(struct weights *w)
 		return errmsg_errno(&w->why, -ENOMEM, "hardware counters");
 	for (i = 0; i < t->ncpus; i++)
 		cpu[i] = i;
-	rc = cgcounters_open(w->counters, NULL, NULL, cpu, t->ncpus, &w->node);
+	rc = cgcounters_open(w->counters, /* paths= */ NULL, cpu, t->ncpus, &w->node);
 	free(cpu);
 	return rc < 0 ? errmsg_errno(&w->why, rc, "hardware counters of the node") : 0;
 }
@@ -111,21 +111,20 @@ bool weights_has_counters(const struct weights *w)
 	return w->counters;
 }
 
-static void open_step_counters(struct weights *w, struct weights_step *step, const char *v2,
-			       const char *v1)
+static void open_step_counters(struct weights *w, struct weights_step *step, const struct cgroup_paths *paths)
 {
 	int rc;
 
 	if (!w->counters)
 		return;
-	rc = cgcounters_open(w->counters, v2, v1, step->cpu, step->ncpus, &step->counters);
+	rc = cgcounters_open(w->counters, paths, step->cpu, step->ncpus, &step->counters);
 	if (rc < 0)
-		logger_debug("no counters of cgroup %s: %s", v2[0] ? v2 : v1, strerror(-rc));
+		logger_debug("no counters of cgroup %s: %s",
+			     paths->v2[0] ? paths->v2 : cgroup_paths_v1(paths), strerror(-rc));
 }
 
 /* Finds the CPUs that the step may use: those of its cpuset, or all CPUs. */
-static int find_cpus(const struct weights *w, struct weights_step *step, const char *v2,
-		     const char *v1)
+static int find_cpus(const struct weights *w, struct weights_step *step, const struct cgroup_paths *paths)
 {
 	const uint32_t n = w->setup.topology->ncpus;
 	uint32_t i;
@@ -133,7 +132,7 @@ static int find_cpus(const struct weights *w, struct weights_step *step, const c
 	step->cpu = calloc(n, sizeof(*step->cpu));
 	if (!step->cpu)
 		return -ENOMEM;
-	step->is_limited = cpuset_of_step(v2, v1, n, step->cpu, &step->ncpus) == 0 &&
+	step->is_limited = cpuset_of_step(paths, n, step->cpu, &step->ncpus) == 0 &&
 			   step->ncpus && step->ncpus < n;
 	if (step->is_limited)
 		return 0;
@@ -152,21 +151,18 @@ static bool needs_cpus(const struct weights *w)
 	return w->counters || smt_is_there(w->smt);
 }
 
-struct weights_step *weights_step_open(struct weights *w, const char *v2, const char *cpuacct,
-				       const char *freezer)
+struct weights_step *weights_step_open(struct weights *w, const struct cgroup_paths *paths)
 {
-	/* Slurm gives a step the same path in all v1 hierarchies */
-	const char *v1 = freezer[0] ? freezer : cpuacct;
 	struct weights_step *step = calloc(1, sizeof(*step));
 
 	if (!step)
 		return NULL;
-	if (needs_cpus(w) && find_cpus(w, step, v2, v1) < 0) {
+	if (needs_cpus(w) && find_cpus(w, step, paths) < 0) {
 		free(step);
 		return NULL;
 	}
 	step->is_new = true;
-	open_step_counters(w, step, v2, v1);
+	open_step_counters(w, step, paths);
 	return step;
 }
 
@@ -261,7 +257,7 @@ static struct memstep *memory_of(struct weights_step *step, const struct ledger_
 {
 	if (step && !step->has_tried_memory) {
 		step->has_tried_memory = true;
-		memstep_open(&step->mem, s->cgroup_v2, s->cgroup_cpuacct, s->cgroup_freezer);
+		memstep_open(&step->mem, &s->cgroup);
 	}
 	return step ? &step->mem : NULL;
 }

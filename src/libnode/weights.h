@@ -37,12 +37,10 @@ void weights_describe(const struct weights *w, char *buf, size_t size);
 bool weights_has_counters(const struct weights *w);
 
 /*
- * Opens the counters and files of a step. The arguments are its cgroup paths as in
- * /proc/PID/cgroup. Events before this call are not counted, so this tick uses CPU time for the
- * step. NULL: no memory.
+ * Opens the counters and files of a step. Events before this call are not counted, so this tick uses CPU
+ * time for the step. NULL: no memory.
  */
-struct weights_step *weights_step_open(struct weights *w, const char *v2, const char *cpuacct,
-				       const char *freezer);
+struct weights_step *weights_step_open(struct weights *w, const struct cgroup_paths *paths);
 void weights_step_close(struct weights_step *step);
 
 /*

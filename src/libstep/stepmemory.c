@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libstep/stepmemory.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "src/libmeter/activity/memuse.h"
@@ -14,29 +13,35 @@ static void set_kept(struct values *f, enum metric m, uint64_t value)
 		values_set(f, m, value);
 }
 
-/* Writes the path of the job's cgroup: the folder that has the folder STEP. Returns BUF. */
-static const char *job_path(const char *step, char *buf, size_t size)
+/* Cuts PATH, a step's folder, to the job's folder above it. */
+static void cut_step(char *path)
 {
-	const char *end = strrchr(step, '/');
+	char *end = strrchr(path, '/');
 
-	(void)snprintf(buf, size, "%.*s", end ? (int)(end - step) : 0, step);
-	return buf;
+	*(end ? end : path) = '\0';
+}
+
+static struct cgroup_paths job_paths(const struct cgroup_paths *step)
+{
+	struct cgroup_paths job = *step;
+
+	cut_step(job.v2);
+	cut_step(job.cpuacct);
+	cut_step(job.freezer);
+	return job;
 }
 
 void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f)
 {
-	const char *v1 = s->cgroup_freezer[0] ? s->cgroup_freezer : s->cgroup_cpuacct;
-	char job_v2[LEDGER_CGROUP_MAX], job_v1[LEDGER_CGROUP_MAX];
+	const struct cgroup_paths job = job_paths(&s->cgroup);
 	struct memuse_record kept, of_job;
 
-	if (memuse_read_record(s->cgroup_v2, v1, &kept) < 0) {
+	if (memuse_read_record(&s->cgroup, &kept) < 0) {
 		values_miss(f, METRIC_MEMORY_KERNEL_PEAK, REASON_NO_MEMORY);
 		values_miss(f, METRIC_OOM_KILLS, REASON_NO_MEMORY);
 		return;
 	}
-	if (s->id.step_id == LEDGER_STEP_EXTERN &&
-	    memuse_read_record(job_path(s->cgroup_v2, job_v2, sizeof(job_v2)),
-			       job_path(v1, job_v1, sizeof(job_v1)), &of_job) == 0) {
+	if (s->id.step_id == LEDGER_STEP_EXTERN && memuse_read_record(&job, &of_job) == 0) {
 		kept.peak = of_job.peak;
 		kept.swap_peak = of_job.swap_peak;
 	}

@@ -170,18 +170,17 @@ static int open_v2(const char *v2, pid_t pid)
  * Finds the step's cgroups, and makes a v2 cgroup if needed. Not for the extern step: processes
  * that join it later (pam_slurm_adopt) only join its v1 cgroups, by which they are found.
  */
-static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
-			 const char *freezer, size_t size)
+static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, struct cgroup_paths *paths)
 {
 	struct errmsg err = { 0 };
 
-	if (!*v2 && sp->settings->step_cgroup && !sp->is_extern &&
-	    stepgroup_create(pid, n, &sp->group, v2, size, &err) < 0)
+	if (!*paths->v2 && sp->settings->step_cgroup && !sp->is_extern &&
+	    stepgroup_create(pid, n, &sp->group, paths->v2, sizeof(paths->v2), &err) < 0)
 		logger_debug("no v2 cgroup for this step: %s", err.text);
 	/* take the descriptor of the group: perhaps its folder is not in any other mount */
 	sp->v2_fd = sp->group ? fcntl(stepgroup_fd(sp->group), F_DUPFD_CLOEXEC, 0) :
-				open_v2(v2, pid[0]);
-	sp->freezer_fd = cgmount_open_step("freezer", freezer, ".");
+				open_v2(paths->v2, pid[0]);
+	sp->freezer_fd = cgmount_open_step("freezer", paths->freezer, ".");
 }
 
 static uint32_t asked_groups(const struct stepprobes *sp)
@@ -286,11 +285,11 @@ static void open_perf(struct stepprobes *sp, const pid_t *pid, size_t n)
 		logger_info("no events of this step are counted: %s", err.text);
 }
 
-void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
-		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking)
+void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, struct cgroup_paths *paths,
+		      uint32_t *ret_slot, struct errmsg *lacking)
 {
 	*ret_slot = 0;
-	find_cgroups(sp, pid, n, v2, freezer, size);
+	find_cgroups(sp, pid, n, paths);
 	if (open_probes(sp) == 0) {
 		*ret_slot = sp->slot;
 		open_group(sp, PROBES_TASKS);

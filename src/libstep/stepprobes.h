@@ -18,6 +18,7 @@
 #include "src/libcore/metric.h"
 #include "src/libcore/perf_request.h"
 #include "src/libcore/settings.h"
+#include "src/libmeter/activity/cgmount.h"
 #include "src/libutil/errmsg.h"
 
 struct stepprobes;
@@ -34,14 +35,13 @@ struct stepprobes_setup {
 int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret);
 
 /*
- * Starts all counters; call it once. PID[n] are all tasks of the step on this node, at least one,
- * stopped before their exec. PID[0] is in the step's cgroups. V2 and FREEZER are the paths from
- * cputime_find_cgroups(). V2 has SIZE bytes and is changed if the step gets a v2 cgroup of its own
- * (stepgroup.h). *RET_SLOT is the step's slot in the BPF maps; 0: none. LACKING gets a text if a
- * part of the request cannot be counted.
+ * Starts all counters; call it once. PID[n] are all tasks of the step on this node, at least one, stopped
+ * before their exec. PID[0] is in the step's cgroups. PATHS is from cputime_find_cgroups(); its v2 is
+ * changed if the step gets a v2 cgroup of its own (stepgroup.h). *RET_SLOT is the step's slot in the BPF
+ * maps; 0: none. LACKING gets a text if a part of the request cannot be counted.
  */
-void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, char *v2,
-		      const char *freezer, size_t size, uint32_t *ret_slot, struct errmsg *lacking);
+void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, struct cgroup_paths *paths,
+		      uint32_t *ret_slot, struct errmsg *lacking);
 
 /* To be called from time to time while the step runs: learns mount points, and gives hardware counters to a user's profiler. */
 void stepprobes_poll(struct stepprobes *sp);

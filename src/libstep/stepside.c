@@ -140,8 +140,7 @@ static void start_probes(struct stepside *st, struct ledger_slot *slot, const pi
 		logger_info("out of memory; this step is not counted");
 		return;
 	}
-	stepprobes_start(st->probes, pid, n, slot->cgroup_v2, slot->cgroup_freezer,
-			 LEDGER_CGROUP_MAX, &slot->bpf_slot, &lacking);
+	stepprobes_start(st->probes, pid, n, &slot->cgroup, &slot->bpf_slot, &lacking);
 	if (lacking.text[0]) /* with PerfDefault, all steps would log the same */
 		logger_log(is_users ? LOGGER_INFO : LOGGER_DEBUG, "not all of %s is counted: %s",
 			   is_users ? "--ceems-perf" : "PerfDefault", lacking.text);
@@ -216,15 +215,13 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 
 	if (atomic_load(&slot->cgroup_known))
 		return true;
-	rc = cputime_find_cgroups(pid[0], slot->cgroup_v2, slot->cgroup_cpuacct,
-				  slot->cgroup_freezer, LEDGER_CGROUP_MAX);
+	rc = cputime_find_cgroups(pid[0], &slot->cgroup);
 	if (rc < 0) {
 		logger_debug("cgroups of task %d: %s", (int)pid[0], strerror(-rc));
 		return false;
 	}
 	start_probes(st, slot, pid, n); /* before cputime_open(), since it may give the step a cgroup */
-	if (cputime_open(slot->cgroup_v2, slot->cgroup_cpuacct, slot->cgroup_freezer, &st->cputime,
-			 &err) < 0)
+	if (cputime_open(&slot->cgroup, &st->cputime, &err) < 0)
 		logger_debug("CPU time of this step: %s", err.text);
 	atomic_store_explicit(&slot->cgroup_known, 1, memory_order_release);
 	start_live(st, slot);
@@ -384,7 +381,7 @@ static void fill_values(struct stepside *st, const struct ledger_slot *slot, uin
 		values_set(f, METRIC_CPU_USER_TIME, user_ns);
 		values_set(f, METRIC_CPU_SYSTEM_TIME, system_ns);
 	}
-	pressure_read(slot->cgroup_v2, slot->cgroup_cpuacct, f);
+	pressure_read(&slot->cgroup, f);
 	stepmemory_fill(slot, is_seen ? &memory : NULL, clock_mono_ns(), f);
 	if (st->probes)
 		stepprobes_read(st->probes, f, &st->detail);

@@ -49,7 +49,7 @@ static void open_memory(struct steptrace *st)
 	const struct ledger_slot *s = ledger_slot(st->setup.ledger, st->setup.slot);
 	struct errmsg err = { 0 };
 
-	if (memuse_open(s->cgroup_v2, s->cgroup_cpuacct, s->cgroup_freezer, &st->memuse, &err) < 0)
+	if (memuse_open(&s->cgroup, &st->memuse, &err) < 0)
 		logger_debug("trace: memory of this step: %s", err.text);
 }
 
@@ -68,7 +68,7 @@ static void read_slowly(const struct steptrace *st, const struct ledger_view *v,
 {
 	const struct ledger_slot *s = ledger_slot(st->setup.ledger, st->setup.slot);
 
-	pressure_read(s->cgroup_v2, s->cgroup_cpuacct, f);
+	pressure_read(&s->cgroup, f);
 	ledger_memory_values(&s->id, &v->memory, v->t_mono_ns, f);
 	stepmemory_fill_kept(s, f);
 }

@@ -272,7 +272,7 @@ void node_attach(struct node *n, unsigned int step)
 	for (m = 0; m < MODES; m++) {
 		struct ledger_slot *slot = ledger_slot(n->ledger[m], n->slot[m][step]);
 
-		(void)snprintf(slot->cgroup_v2, sizeof(slot->cgroup_v2), "/step_%u", step);
+		(void)snprintf(slot->cgroup.v2, sizeof(slot->cgroup.v2), "/step_%u", step);
 		atomic_store(&slot->cgroup_known, 1);
 	}
 }

@@ -58,20 +58,16 @@ struct cputime {
 	unsigned int step;
 };
 
-int __wrap_cputime_open(const char *v2, const char *cpuacct, const char *freezer,
-			struct cputime **ret, struct errmsg *err);
+int __wrap_cputime_open(const struct cgroup_paths *paths, struct cputime **ret, struct errmsg *err);
 int __wrap_cputime_read(struct cputime *c, uint64_t *ret_busy_ns);
 void __wrap_cputime_close(struct cputime *c);
 
-int __wrap_cputime_open(const char *v2, const char *cpuacct, const char *freezer,
-			struct cputime **ret, struct errmsg *err)
+int __wrap_cputime_open(const struct cgroup_paths *paths, struct cputime **ret, struct errmsg *err)
 {
 	unsigned int step;
 	struct cputime *c;
 
-	(void)cpuacct;
-	(void)freezer;
-	if (find_step(v2, &step) < 0)
+	if (find_step(paths->v2, &step) < 0)
 		return errmsg_set(err, -ENOENT, "no such step");
 	c = calloc(1, sizeof(*c));
 	if (!c)
@@ -96,22 +92,18 @@ struct memuse {
 	uint64_t bytes;
 };
 
-int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
-		       struct memuse **ret, struct errmsg *err);
+int __wrap_memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err);
 int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes);
 int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
 bool __wrap_memuse_opens_files(const struct memuse *m);
 void __wrap_memuse_close(struct memuse *m);
 
-int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer,
-		       struct memuse **ret, struct errmsg *err)
+int __wrap_memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err)
 {
 	unsigned int step;
 	struct memuse *m;
 
-	(void)cpuacct;
-	(void)freezer;
-	if (find_step(v2, &step) < 0)
+	if (find_step(paths->v2, &step) < 0)
 		return errmsg_set(err, -ENOENT, "no such step");
 	m = calloc(1, sizeof(*m));
 	if (!m)
@@ -145,19 +137,16 @@ void __wrap_memuse_close(struct memuse *m)
 	free(m);
 }
 
-int __wrap_cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
-			  size_t *ret_n);
+int __wrap_cpuset_of_step(const struct cgroup_paths *paths, uint32_t ncpus, uint32_t *ret, size_t *ret_n);
 
-int __wrap_cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
-			  size_t *ret_n)
+int __wrap_cpuset_of_step(const struct cgroup_paths *paths, uint32_t ncpus, uint32_t *ret, size_t *ret_n)
 {
 	const struct step_plan *plan;
 	unsigned int step;
 	size_t i;
 
-	(void)v1;
 	(void)ncpus;
-	if (find_step(v2, &step) < 0)
+	if (find_step(paths->v2, &step) < 0)
 		return -ENOENT;
 	plan = &scenario->step[step];
 	for (i = 0; i < plan->ncpus; i++)
@@ -172,13 +161,12 @@ int __wrap_cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32
  * A handle encodes what it counts, so no table is kept. A cgroup's handle is its step, -1 for the whole node;
  * a counter's is ((cgroup + 1) x CPUS + cpu) x EVENT_N + event.
  */
-static int played_open_cgroup(void *ctx, const char *v2, const char *v1)
+static int played_open_cgroup(void *ctx, const struct cgroup_paths *paths)
 {
 	unsigned int step;
 
 	(void)ctx;
-	(void)v1;
-	return find_step(v2, &step) < 0 ? -ENOENT : (int)step;
+	return find_step(paths->v2, &step) < 0 ? -ENOENT : (int)step;
 }
 
 static int played_open(void *ctx, const struct perf_event_attr *attr, pid_t cgroup, int cpu, int group,

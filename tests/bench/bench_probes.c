@@ -388,17 +388,17 @@ static void measure_start(uint32_t groups, const char *what)
 		struct stepprobes_setup setup = { .settings = &settings, .request = &request };
 		struct errmsg lacking = { 0 };
 		struct stepprobes *sp;
-		char v2[PATH_MAX], freezer[PATH_MAX];
+		struct cgroup_paths paths = { 0 };
 		uint32_t slot;
 		uint64_t start;
 		pid_t pid = child_begin(sleep_on, &f, NULL);
 
-		(void)snprintf(v2, sizeof(v2), "%s", is_v2 ? "/bench-start" : "");
-		(void)snprintf(freezer, sizeof(freezer), "%s", is_v2 ? "" : "/bench-start");
+		(void)snprintf(paths.v2, sizeof(paths.v2), "%s", is_v2 ? "/bench-start" : "");
+		(void)snprintf(paths.freezer, sizeof(paths.freezer), "%s", is_v2 ? "" : "/bench-start");
 		if (pid < 0 || stepprobes_create(&setup, &sp) < 0)
 			break;
 		start = clock_mono_ns();
-		stepprobes_start(sp, &pid, 1, v2, freezer, sizeof(v2), &slot, &lacking);
+		stepprobes_start(sp, &pid, 1, &paths, &slot, &lacking);
 		ns[i] = (double)(clock_mono_ns() - start);
 		if (!i && (!slot || lacking.text[0]))
 			printf("%-44s slot %u; %s\n", what, slot, lacking.text);

@@ -14,6 +14,7 @@
 
 #include "bench_size.h"
 #include "busy_node.h"
+#include "paths_of.h"
 #include "src/libmeter/activity/memuse.h"
 #include "src/libmeter/activity/pressure.h"
 #include "src/libnode/gpuwatch.h"
@@ -69,7 +70,7 @@ static void measure_memory(void)
 
 	for (i = 0; i < HIER_N; i++)
 		folders_step_path((int)i, path[i], sizeof(path[i]));
-	if (memuse_open(path[HIER_V2], path[HIER_MEMORY], /* freezer= */ "", &m, &err) < 0) {
+	if (memuse_open(paths_of(path[HIER_V2], path[HIER_MEMORY], /* freezer= */ ""), &m, &err) < 0) {
 		printf("CPU time of reading a step's memory: n/a (%s)\n", err.text);
 		return;
 	}
@@ -92,16 +93,18 @@ static void measure_memory(void)
 static void measure_pressure(void)
 {
 	static uint64_t ns[TICKS_MAX];
+	const struct cgroup_paths *paths;
 	char path[HIER_N][PATH_MAX];
 	struct values f;
 	unsigned int i;
 
 	for (i = 0; i < HIER_N; i++)
 		folders_step_path((int)i, path[i], sizeof(path[i]));
+	paths = paths_of(path[HIER_V2], path[HIER_CPUACCT], /* freezer= */ "");
 	for (i = 0; i < TICKS; i++) {
 		uint64_t before = clock_thread_cpu_ns();
 
-		pressure_read(path[HIER_V2], path[HIER_CPUACCT], &f);
+		pressure_read(paths, &f);
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
@@ -150,9 +153,9 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 	if (!r)
 		goto out;
 	for (i = 0; i < nsteps; i++)
-		if (!ledger_slot(l, i)->cgroup_v2[0])
-			folders_step_path(HIER_V2, ledger_slot(l, i)->cgroup_v2,
-					  sizeof(ledger_slot(l, i)->cgroup_v2));
+		if (!ledger_slot(l, i)->cgroup.v2[0])
+			folders_step_path(HIER_V2, ledger_slot(l, i)->cgroup.v2,
+					  sizeof(ledger_slot(l, i)->cgroup.v2));
 	live_read(&live, l, NULL, r); /* opens what is new */
 	for (i = 0; i < TICKS; i++) {
 		uint64_t before = clock_thread_cpu_ns();

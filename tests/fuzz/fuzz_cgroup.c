@@ -14,7 +14,7 @@ static void match(const char *line, const char *controller, const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_parts in = { data, size };
-	char v2[64] = "", cpuacct[64] = "", freezer[64] = "";
+	struct cgroup_paths paths = { 0 };
 	const uint8_t *part;
 	char *line;
 	size_t len;
@@ -24,13 +24,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f = fdopen(dup(fuzz_fd(part, len)), "r");
 	assert(f);
 	rewind(f); /* fuzz_fd() shares one descriptor, whose offset the last input moved */
-	(void)cgmount_step_paths(f, v2, cpuacct, freezer, sizeof(v2));
+	(void)cgmount_step_paths(f, &paths);
 	(void)fclose(f);
 	while (in.size) {
 		part = fuzz_next(&in, &len);
 		line = fuzz_text(part, len);
-		match(line, NULL, v2);
-		match(line, "cpuacct", cpuacct);
+		match(line, NULL, paths.v2);
+		match(line, "cpuacct", paths.cpuacct);
 		match(line, "freezer", "/slurm/uid_0/job_1/step_0");
 		free(line);
 	}

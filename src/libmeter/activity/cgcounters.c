@@ -32,12 +32,12 @@ struct cgcounters_set {
  * hierarchy that Slurm uses. If perf_event is on v1, v2 does not have it. So v1 is tried first,
  * since a step on v1 has a v2 cgroup, too (stepgroup.h).
  */
-static int pmu_kernel_open_cgroup(void *ctx, const char *v2, const char *v1)
+static int pmu_kernel_open_cgroup(void *ctx, const struct cgroup_paths *paths)
 {
-	int fd = cgmount_open_step("perf_event", v1, ".");
+	int fd = cgmount_open_step("perf_event", cgroup_paths_v1(paths), ".");
 
 	(void)ctx;
-	return fd == -ENOENT ? cgmount_open_step(NULL, v2, ".") : fd;
+	return fd == -ENOENT ? cgmount_open_step(NULL, paths->v2, ".") : fd;
 }
 
 const struct pmu pmu_hardware = {
@@ -235,8 +235,8 @@ static int open_cpus(struct cgcounters_set *set)
 	return any ? 0 : -ENODEV;
 }
 
-int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const uint32_t *cpu,
-		    size_t n, struct cgcounters_set **ret)
+int cgcounters_open(struct cgcounters *c, const struct cgroup_paths *paths, const uint32_t *cpu, size_t n,
+		    struct cgcounters_set **ret)
 {
 	struct cgcounters_set *set = calloc(1, sizeof(*set) + n * sizeof(set->cpu[0]));
 	unsigned int e;
@@ -253,8 +253,8 @@ int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const 
 		for (e = 0; e < EVENT_N; e++)
 			set->cpu[i].handle[e] = -1;
 	}
-	if (v2 || v1) {
-		rc = c->pmu->open_cgroup(c->pmu->ctx, v2 ? v2 : "", v1 ? v1 : "");
+	if (paths) {
+		rc = c->pmu->open_cgroup(c->pmu->ctx, paths);
 		set->cgroup = rc;
 		c->fds += rc >= 0;
 	}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/sensor/perf_event.h"
 #include "src/libutil/errmsg.h"
 
@@ -37,11 +38,10 @@ struct pmu {
 	const struct perf_event_ops *ops;
 	void *ctx;
 	/*
-	 * Opens the cgroup of a step for perf_event_open(2). V2 is its path in the v2 hierarchy; V1
-	 * that in v1, used if V2 is "". Returns a descriptor. -ENOENT: the step has no cgroup that
-	 * can have counters.
+	 * Opens the cgroup of a step for perf_event_open(2). Returns a descriptor. -ENOENT: the step has no
+	 * cgroup that can have counters.
 	 */
-	int (*open_cgroup)(void *ctx, const char *v2, const char *v1);
+	int (*open_cgroup)(void *ctx, const struct cgroup_paths *paths);
 	struct {
 		uint32_t type; /* as in struct perf_event_attr */
 		uint64_t config;
@@ -86,14 +86,13 @@ struct cgcounters_cpu {
 };
 
 /*
- * Opens the counters of one step on the CPUs CPU[n]. V2 and V1 are the step's cgroup paths, as
- * /proc/PID/cgroup shows them. If both are NULL, all tasks are counted. CPUs that are offline are left out until
- * they are online again. -ENOENT: the step has no cgroup that can have counters. -EMFILE: MAX_FDS
- * or the process's limit is reached. -ENODEV: none of the CPUs is online. If one online CPU fails,
- * all of the call fails, since shares made from half the CPUs would be wrong.
+ * Opens the counters of one step on the CPUs CPU[n]. If PATHS is NULL, all tasks are counted. CPUs that are
+ * offline are left out until they are online again. -ENOENT: the step has no cgroup that can have counters.
+ * -EMFILE: MAX_FDS or the process's limit is reached. -ENODEV: none of the CPUs is online. If one online
+ * CPU fails, all of the call fails, since shares made from half the CPUs would be wrong.
  */
-int cgcounters_open(struct cgcounters *c, const char *v2, const char *v1, const uint32_t *cpu,
-		    size_t n, struct cgcounters_set **ret);
+int cgcounters_open(struct cgcounters *c, const struct cgroup_paths *paths, const uint32_t *cpu, size_t n,
+		    struct cgcounters_set **ret);
 void cgcounters_close(struct cgcounters_set *set);
 
 /*

@@ -355,17 +355,15 @@ static unsigned int hierarchies(char *line, char **ret_path)
 	       (has_item(list, len, "freezer") ? 1u << 2 : 0);
 }
 
-int cgmount_step_paths(FILE *f, char *v2, char *cpuacct, char *freezer, size_t size)
+int cgmount_step_paths(FILE *f, struct cgroup_paths *ret)
 {
-	char *const to[3] = { v2, cpuacct, freezer };
-	_cleanup_free_ char *found = calloc(3, size);
+	struct cgroup_paths found = { 0 };
+	char *const to[3] = { found.v2, found.cpuacct, found.freezer };
 	_cleanup_free_ char *line = NULL;
 	size_t line_size = 0;
 	char *path = NULL;
 	size_t i;
 
-	if (!found)
-		return -ENOMEM;
 	while (getline(&line, &line_size, f) > 0) {
 		unsigned int which = hierarchies(line, &path);
 		size_t len;
@@ -377,14 +375,13 @@ int cgmount_step_paths(FILE *f, char *v2, char *cpuacct, char *freezer, size_t s
 		if (len >= 10 && !strcmp(path + len - 10, " (deleted)"))
 			continue;
 		len = step_len(path);
-		if (len >= size)
+		if (len >= CGROUP_PATH_MAX)
 			return -ENAMETOOLONG;
 		for (i = 0; i < 3; i++) {
 			if (which & 1u << i)
-				memcpy(found + i * size, path, len);
+				memcpy(to[i], path, len);
 		}
 	}
-	for (i = 0; i < 3; i++)
-		memcpy(to[i], found + i * size, strlen(found + i * size) + 1);
+	*ret = found;
 	return 0;
 }

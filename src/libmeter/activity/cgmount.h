@@ -10,6 +10,23 @@
 #include <stdio.h>
 
 /*
+ * The paths of a step's cgroup as /proc/PID/cgroup of a task names it, cut after the step's folder. "": the
+ * step has no cgroup in that hierarchy.
+ */
+#define CGROUP_PATH_MAX 320
+struct cgroup_paths {
+	char v2[CGROUP_PATH_MAX];
+	char cpuacct[CGROUP_PATH_MAX]; /* these two are of v1 */
+	char freezer[CGROUP_PATH_MAX];
+};
+
+/* Returns the path in v1. It is the same in all v1 hierarchies, because Slurm makes them alike. */
+static inline const char *cgroup_paths_v1(const struct cgroup_paths *p)
+{
+	return p->freezer[0] ? p->freezer : p->cpuacct;
+}
+
+/*
  * Returns true if this line of /proc/self/mountinfo mounts the hierarchy of CONTROLLER ("cpuacct";
  * NULL: v2) so that cgroup PATH is visible below it. RET then gets the folder of that cgroup. If
  * the mount shows only a part of the hierarchy (a bind mount, a container), the root of that part
@@ -52,6 +69,6 @@ int cgmount_open_step(const char *controller, const char *path, const char *file
  * "step_"; it is "" if the hierarchy has none. -ENAMETOOLONG: a path does not fit, and nothing is
  * written.
  */
-int cgmount_step_paths(FILE *f, char *v2, char *cpuacct, char *freezer, size_t size);
+int cgmount_step_paths(FILE *f, struct cgroup_paths *ret);
 
 #endif

@@ -33,7 +33,7 @@ int cpuset_parse(const char *text, uint32_t ncpus, uint32_t *ret, size_t *ret_n)
  * Opens the cpuset file. With v2, Slurm puts the tasks into a subfolder of the step, and limits
  * only that.
  */
-static int open_cpuset(const char *v2, const char *v1)
+static int open_cpuset(const struct cgroup_paths *paths)
 {
 	static const struct {
 		const char *controller, *file;
@@ -47,14 +47,14 @@ static int open_cpuset(const char *v2, const char *v1)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t) && fd < 0; i++)
-		fd = cgmount_open_step(t[i].controller, t[i].controller ? v1 : v2, t[i].file);
+		fd = cgmount_open_step(t[i].controller, t[i].controller ? cgroup_paths_v1(paths) : paths->v2,
+				       t[i].file);
 	return fd;
 }
 
-int cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
-		   size_t *ret_n)
+int cpuset_of_step(const struct cgroup_paths *paths, uint32_t ncpus, uint32_t *ret, size_t *ret_n)
 {
-	_cleanup_close_ int fd = open_cpuset(v2, v1);
+	_cleanup_close_ int fd = open_cpuset(paths);
 	char buf[4096];
 	ssize_t n;
 

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libmeter/activity/cgmount.h"
+
 /*
  * Parses TEXT, a list such as "0-3,8". Writes its CPUs below NCPUS into RET[NCPUS], ascending. An
  * empty list is valid. -EINVAL: not a list; RET is undefined.
@@ -15,11 +17,9 @@
 int cpuset_parse(const char *text, uint32_t ncpus, uint32_t *ret, size_t *ret_n);
 
 /*
- * Finds the CPUs that a step may use, from the cpuset of its cgroup. V2 and V1 are paths as
- * /proc/PID/cgroup shows them; V1 may be that of any v1 hierarchy. -ENOENT: the step has no cpuset
- * of its own.
+ * Finds the CPUs that a step may use, from the cpuset of its cgroup. -ENOENT: the step has no cpuset of its
+ * own.
  */
-int cpuset_of_step(const char *v2, const char *v1, uint32_t ncpus, uint32_t *ret,
-		   size_t *ret_n);
+int cpuset_of_step(const struct cgroup_paths *paths, uint32_t ncpus, uint32_t *ret, size_t *ret_n);
 
 #endif

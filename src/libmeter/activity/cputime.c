@@ -126,28 +126,26 @@ static int try_fd(struct cputime *c, int fd, bool is_v2, bool is_folder)
 	return rc;
 }
 
-int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
-		 struct cputime **ret, struct errmsg *err)
+int cputime_open(const struct cgroup_paths *paths, struct cputime **ret, struct errmsg *err)
 {
 	struct cputime *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
 	c->fd = c->user_fd = -1;
-	if (try_fd(c, cgmount_open_step(NULL, v2, "cpu.stat"), true, false) < 0 &&
-	    try_fd(c, cgmount_open_step("cpuacct", cpuacct, "cpuacct.usage"), false,
+	if (try_fd(c, cgmount_open_step(NULL, paths->v2, "cpu.stat"), true, false) < 0 &&
+	    try_fd(c, cgmount_open_step("cpuacct", paths->cpuacct, "cpuacct.usage"), false,
 		   false) < 0 &&
-	    try_fd(c, cgmount_open_step("freezer", freezer, "."), false, true) < 0 &&
-	    try_fd(c, cgmount_open_step(NULL, v2, "."), true, true) < 0) {
+	    try_fd(c, cgmount_open_step("freezer", paths->freezer, "."), false, true) < 0 &&
+	    try_fd(c, cgmount_open_step(NULL, paths->v2, "."), true, true) < 0) {
 		cputime_close(c);
 		return errmsg_set(err, -ENOENT,
 				  "no cgroup to read CPU time from (v2 '%s', cpuacct "
 				  "'%s', freezer '%s')",
-				  v2 ? v2 : "", cpuacct ? cpuacct : "",
-				  freezer ? freezer : "");
+				  paths->v2, paths->cpuacct, paths->freezer);
 	}
 	if (!c->is_v2 && !c->procs)
-		c->user_fd = cgmount_open_step("cpuacct", cpuacct, "cpuacct.usage_user");
+		c->user_fd = cgmount_open_step("cpuacct", paths->cpuacct, "cpuacct.usage_user");
 	*ret = c;
 	return 0;
 }
@@ -184,18 +182,16 @@ void cputime_close(struct cputime *c)
 	free(c);
 }
 
-int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size_t size)
+int cputime_find_cgroups(pid_t pid, struct cgroup_paths *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[64];
 
-	if (!size)
-		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	return cgmount_step_paths(f, v2, cpuacct, freezer, size);
+	return cgmount_step_paths(f, ret);
 }
 
 /* Parses "cpu user nice system idle iowait irq softirq steal guest guest_nice", in clock ticks. */

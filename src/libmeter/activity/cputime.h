@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/libmeter/activity/cgmount.h"
 #include "src/libutil/errmsg.h"
 
 /*
@@ -18,12 +19,8 @@
  */
 struct cputime;
 
-/*
- * The arguments are cgroup paths as /proc/PID/cgroup shows them; "" if there is none. -ENOENT: none
- * of them can be read.
- */
-int cputime_open(const char *v2, const char *cpuacct, const char *freezer,
-		 struct cputime **ret, struct errmsg *err);
+/* -ENOENT: no cgroup of the step can be read. */
+int cputime_open(const struct cgroup_paths *paths, struct cputime **ret, struct errmsg *err);
 /*
  * For steps without a cgroup: sums /proc/PID/stat over the descendants of ROOT, the step's
  * slurmstepd. A process that leaves that tree, such as a daemon whose parent ended, is no longer
@@ -63,6 +60,6 @@ int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_b
  * "step_". Slurm 26.05 has such a component, too, below its SLUID folders. "" if the path in that
  * hierarchy has none. Returns 0 or -errno.
  */
-int cputime_find_cgroups(pid_t pid, char *v2, char *cpuacct, char *freezer, size_t size);
+int cputime_find_cgroups(pid_t pid, struct cgroup_paths *ret);
 
 #endif

@@ -223,27 +223,26 @@ static int memuse_open_v2(const char *v2, const char *file)
 	return fd < 0 ? cgmount_open_step(NULL, v2, file) : fd;
 }
 
-int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
-		struct memuse **ret, struct errmsg *err)
+int memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err)
 {
 	struct memuse *m = calloc(1, sizeof(*m));
-	const char *v1 = freezer && freezer[0] ? freezer : cpuacct;
+	const char *v1 = cgroup_paths_v1(paths);
 
 	if (!m)
 		return errmsg_errno(err, -ENOMEM, "memory of a step");
 	m->fd = m->all_fd = m->swap_fd = -1;
-	if (try_fd(m, memuse_open_v2(v2, "memory.stat"), keys_v2) < 0 &&
+	if (try_fd(m, memuse_open_v2(paths->v2, "memory.stat"), keys_v2) < 0 &&
 	    try_fd(m, cgmount_open_step("memory", v1, "memory.stat"), keys_v1) < 0 &&
-	    try_fd(m, cgmount_open_step("freezer", freezer, "."), NULL) < 0 &&
-	    try_fd(m, cgmount_open_step(NULL, v2, "."), NULL) < 0) {
+	    try_fd(m, cgmount_open_step("freezer", paths->freezer, "."), NULL) < 0 &&
+	    try_fd(m, cgmount_open_step(NULL, paths->v2, "."), NULL) < 0) {
 		memuse_close(m);
 		return errmsg_set(err, -ENOENT,
 				  "no cgroup to read memory from (v2 '%s', v1 '%s')",
-				  v2 ? v2 : "", v1 ? v1 : "");
+				  paths->v2, v1);
 	}
 	if (m->keys == keys_v2) {
-		m->all_fd = memuse_open_v2(v2, "memory.current");
-		m->swap_fd = memuse_open_v2(v2, "memory.swap.current");
+		m->all_fd = memuse_open_v2(paths->v2, "memory.current");
+		m->swap_fd = memuse_open_v2(paths->v2, "memory.swap.current");
 	} else if (m->keys == keys_v1) {
 		m->all_fd = cgmount_open_step("memory", v1, "memory.usage_in_bytes");
 	}
@@ -314,15 +313,16 @@ static uint64_t sum_oom_kills(const char *v1)
 	return sum;
 }
 
-int memuse_read_record(const char *v2, const char *v1, struct memuse_record *ret)
+int memuse_read_record(const struct cgroup_paths *paths, struct memuse_record *ret)
 {
-	int events = memuse_open_v2(v2, "memory.events");
+	const char *v1 = cgroup_paths_v1(paths);
+	int events = memuse_open_v2(paths->v2, "memory.events");
 	int peak;
 
 	if (events >= 0) {
 		*ret = (struct memuse_record){
-			.peak = read_and_close(memuse_open_v2(v2, "memory.peak")),
-			.swap_peak = read_and_close(memuse_open_v2(v2, "memory.swap.peak")),
+			.peak = read_and_close(memuse_open_v2(paths->v2, "memory.peak")),
+			.swap_peak = read_and_close(memuse_open_v2(paths->v2, "memory.swap.peak")),
 			.oom_kills = read_oom_kills(events),
 		};
 		return 0;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libmeter/activity/cgmount.h"
 #include "src/libutil/errmsg.h"
 
 /*
@@ -19,13 +20,8 @@
  */
 struct memuse;
 
-/*
- * The arguments are cgroup paths as /proc/PID/cgroup shows them; "" if there is none. Slurm gives a
- * step the same path in all v1 hierarchies, so either v1 path also finds the memory cgroup.
- * -ENOENT: none of them can be read.
- */
-int memuse_open(const char *v2, const char *cpuacct, const char *freezer,
-		struct memuse **ret, struct errmsg *err);
+/* -ENOENT: no cgroup of the step can be read. */
+int memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err);
 /*
  * Reads the memory held now. It costs tens of microseconds; without a memory cgroup, some more for
  * each process. That is too much for every tick. -errno: the cgroup is gone.
@@ -61,7 +57,7 @@ struct memuse_record {
 	uint64_t swap_peak;
 	uint64_t oom_kills;
 };
-int memuse_read_record(const char *v2, const char *v1, struct memuse_record *ret);
+int memuse_read_record(const struct cgroup_paths *paths, struct memuse_record *ret);
 
 /* Reads the memory that the whole node holds (AnonPages and Shmem) from an open /proc/meminfo. */
 int memuse_node(int meminfo_fd, uint64_t *ret_bytes);

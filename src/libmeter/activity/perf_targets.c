@@ -10,15 +10,13 @@
 #include "src/libmeter/activity/cputime.h"
 #include "src/libutil/util.h"
 
-#define PATH_SIZE 4096
-
 /*
  * A step that may use all CPUs has no cpuset of its own, so all online CPUs are taken. A task's CPU
  * mask is not used, since the task can change it.
  */
 int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n)
 {
-	char v2[PATH_SIZE], cpuacct[PATH_SIZE], freezer[PATH_SIZE];
+	struct cgroup_paths paths;
 	long ncpus = sysconf(_SC_NPROCESSORS_CONF);
 	_cleanup_free_ uint32_t *cpu = NULL;
 	size_t n = 0;
@@ -30,9 +28,9 @@ int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n)
 	cpu = calloc((size_t)ncpus, sizeof(*cpu));
 	if (!cpu)
 		return -ENOMEM;
-	rc = cputime_find_cgroups(pid, v2, cpuacct, freezer, sizeof(v2));
+	rc = cputime_find_cgroups(pid, &paths);
 	if (rc == 0)
-		rc = cpuset_of_step(v2, *cpuacct ? cpuacct : freezer, (uint32_t)ncpus, cpu, &n);
+		rc = cpuset_of_step(&paths, (uint32_t)ncpus, cpu, &n);
 	if (rc < 0 || !n)
 		for (i = 0, n = 0; i < (uint32_t)ncpus; i++)
 			cpu[n++] = i;

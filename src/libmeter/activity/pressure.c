@@ -95,10 +95,10 @@ void pressure_read_folders(int v2_fd, int cpuacct_fd, struct values *f)
 		(void)read_throttling(cpuacct_fd, "throttled_time ", 1, f);
 }
 
-void pressure_read(const char *v2, const char *cpuacct, struct values *f)
+void pressure_read(const struct cgroup_paths *paths, struct values *f)
 {
-	_cleanup_close_ int v2_fd = cgmount_open_step(NULL, v2, ".");
-	_cleanup_close_ int cpuacct_fd = cgmount_open_step("cpuacct", cpuacct, ".");
+	_cleanup_close_ int v2_fd = cgmount_open_step(NULL, paths->v2, ".");
+	_cleanup_close_ int cpuacct_fd = cgmount_open_step("cpuacct", paths->cpuacct, ".");
 
 	pressure_read_folders(v2_fd, cpuacct_fd, f);
 }

@@ -135,7 +135,7 @@ static void hurt_pages(int fd, size_t field, uint32_t value)
 
 static void hurt(enum damage how)
 {
-	char endless[LEDGER_CGROUP_MAX];
+	char endless[CGROUP_PATH_MAX];
 	static struct ledger_header h; /* zeroed beyond */
 	uint32_t many = LEDGER_STEPS + 1;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -176,7 +176,7 @@ static void hurt(enum damage how)
 	case TEXT:
 		memset(endless, 'x', sizeof(endless));
 		(void)!pwrite(fd, endless, sizeof(endless),
-			      offsetof(struct ledger_file, slot[3].cgroup_v2));
+			      offsetof(struct ledger_file, slot[3].cgroup.v2));
 		break;
 	case SHARED:
 		(void)fchmod(fd, 0622);

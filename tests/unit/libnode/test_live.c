@@ -37,13 +37,12 @@ int __wrap_readers_modes(struct readers *r, unsigned int slot, uint32_t claim, u
 	return 0;
 }
 
-void __wrap_pressure_read(const char *v2, const char *cpuacct, struct values *f);
-void __wrap_pressure_read(const char *v2, const char *cpuacct, struct values *f)
+void __wrap_pressure_read(const struct cgroup_paths *paths, struct values *f);
+void __wrap_pressure_read(const struct cgroup_paths *paths, struct values *f)
 {
-	unsigned int step = (unsigned int)strtoul(v2, NULL, 10);
+	unsigned int step = (unsigned int)strtoul(paths->v2, NULL, 10);
 	uint64_t ns = shown[step].stalled_ns;
 
-	(void)cpuacct;
 	shown[step].npressure++;
 	if (ns)
 		values_set(f, METRIC_CPU_PRESSURE_SOME, ns);
@@ -58,7 +57,7 @@ void __wrap_nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes
 
 	(void)np;
 	for (i = 0; i < n; i++) {
-		unsigned int s = (unsigned int)strtoul(step[i].slot->cgroup_v2, NULL, 10);
+		unsigned int s = (unsigned int)strtoul(step[i].slot->cgroup.v2, NULL, 10);
 
 		shown[s].ncounters++;
 		if (shown[s].recv_bytes)
@@ -103,7 +102,7 @@ static void claim(unsigned int from, unsigned int n)
 		if (ledger_claim(node.l, &id, &slot) < 0 || slot != i)
 			exit(99);
 		s = ledger_slot(node.l, slot);
-		(void)snprintf(s->cgroup_v2, sizeof(s->cgroup_v2), "%u", i);
+		(void)snprintf(s->cgroup.v2, sizeof(s->cgroup.v2), "%u", i);
 		atomic_store(&s->cgroup_known, 1);
 	}
 }

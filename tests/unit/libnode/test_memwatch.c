@@ -33,15 +33,11 @@ static struct {
 } shown[STEPS_MAX];
 static unsigned int nopen;
 
-int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer, struct memuse **ret,
-		       struct errmsg *err);
-int __wrap_memuse_open(const char *v2, const char *cpuacct, const char *freezer, struct memuse **ret,
-		       struct errmsg *err)
+int __wrap_memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err);
+int __wrap_memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err)
 {
-	unsigned int step = (unsigned int)strtoul(v2, NULL, 10);
+	unsigned int step = (unsigned int)strtoul(paths->v2, NULL, 10);
 
-	(void)cpuacct;
-	(void)freezer;
 	if (shown[step].has_no_memory)
 		return errmsg_set(err, -ENOENT, "no cgroup");
 	*ret = calloc(1, sizeof(**ret));
@@ -115,7 +111,7 @@ static unsigned int claim(uint32_t job_id, uint32_t step_id)
 		exit(99);
 	s = ledger_slot(node.l, slot);
 	s->t_open_mono_ns = START_NS;
-	(void)snprintf(s->cgroup_v2, sizeof(s->cgroup_v2), "%u", slot);
+	(void)snprintf(s->cgroup.v2, sizeof(s->cgroup.v2), "%u", slot);
 	atomic_store(&s->cgroup_known, 1);
 	return slot;
 }

@@ -71,8 +71,8 @@ static void test_young(const struct folders *f, struct weights *w)
 	pid_t pid;
 	int i;
 
-	folders_step_path(HIER_V2, slot.cgroup_v2, sizeof(slot.cgroup_v2));
-	folders_step_path(HIER_FREEZER, slot.cgroup_freezer, sizeof(slot.cgroup_freezer));
+	folders_step_path(HIER_V2, slot.cgroup.v2, sizeof(slot.cgroup.v2));
+	folders_step_path(HIER_FREEZER, slot.cgroup.freezer, sizeof(slot.cgroup.freezer));
 	pid = work(f);
 	for (i = 0; i < 2; i++) {
 		bool is_last = i;
@@ -97,8 +97,8 @@ static void test_restart(const struct folders *f, struct weights *w)
 	pid_t pid[2];
 	int i;
 
-	folders_step_path(HIER_V2, slot.cgroup_v2, sizeof(slot.cgroup_v2));
-	folders_step_path(HIER_FREEZER, slot.cgroup_freezer, sizeof(slot.cgroup_freezer));
+	folders_step_path(HIER_V2, slot.cgroup.v2, sizeof(slot.cgroup.v2));
+	folders_step_path(HIER_FREEZER, slot.cgroup.freezer, sizeof(slot.cgroup.freezer));
 	if (readers_create(w, &r) < 0)
 		exit(99);
 	pid[0] = work(f);

@@ -11,6 +11,7 @@
 
 #include "cgfolders.h"
 #include "fake_pmu.h"
+#include "paths_of.h"
 #include "scratch.h"
 #include "src/libnode/memweights.h"
 #include "src/libutil/clock.h"
@@ -73,7 +74,7 @@ static void machine_start(struct machine *m, bool has_pmu)
 		exit(99);
 	for (i = 0; i < LINES; i++) {
 		(void)snprintf(path, sizeof(path), "/step_%d", i);
-		m->step[i] = weights_step_open(m->w, path, "", "");
+		m->step[i] = weights_step_open(m->w, paths_of(path, "", ""));
 	}
 }
 
@@ -230,7 +231,7 @@ static void test_with_counters(void)
 	weights_step_close(m.step[1]);
 	run(&m, 1, 2, 100 * MS, 3, 0, 0);
 	run(&m, 2, 3, 100 * MS, 3, 0, 0);
-	m.step[1] = weights_step_open(m.w, "/step_1", "", "");
+	m.step[1] = weights_step_open(m.w, paths_of("/step_1", "", ""));
 	fake_pmu_run(&m.pmu, 1, 2, MS, MS, (const uint64_t[EVENT_N]){ 1, 1, 1 });
 	end(&m);
 	ok(is_ratio(m.line[1].cpu_weight[1], m.line[2].cpu_weight[1], 1),
@@ -446,7 +447,7 @@ static void test_many_memories(void)
 		folders_step_path(i, path[i], sizeof(path[i]));
 	for (i = 0; i < N; i++) {
 		mem[i] = &step[i];
-		memstep_open(mem[i], path[HIER_V2], path[HIER_MEMORY], "");
+		memstep_open(mem[i], paths_of(path[HIER_V2], path[HIER_MEMORY], ""));
 	}
 	for (i = 1; i <= 3; i++)
 		(void)memweights_fill(&w, i * MEMWEIGHTS_REFRESH_NS, mem, line, N, &tick);
@@ -492,7 +493,7 @@ static void test_lists_of_processes(void)
 	(void)mkdir(folder, 0755);
 	for (i = 0; i < N; i++) {
 		mem[i] = &step[i];
-		memstep_open(mem[i], "", "", path);
+		memstep_open(mem[i], paths_of("", "", path));
 	}
 	for (t = 1; t <= TICKS; t++) {
 		uint64_t now_ns = (uint64_t)t * NSEC_PER_SEC;

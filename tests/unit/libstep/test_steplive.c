@@ -107,7 +107,7 @@ static void test_counters(uint64_t every_ns, const char *name)
 	struct steplive_setup setup = { .ledger = node.l, .slot = claim(), .every_ns = every_ns };
 	struct steplive *sl = NULL;
 	struct errmsg lacking = { 0 };
-	char v2[LEDGER_CGROUP_MAX] = "";
+	struct cgroup_paths paths = { 0 };
 	uint32_t bpf_slot;
 	uint64_t before;
 	int go = -1;
@@ -115,7 +115,7 @@ static void test_counters(uint64_t every_ns, const char *name)
 
 	if (pid < 0 || stepprobes_create(&probes, &setup.probes) < 0)
 		exit(99);
-	stepprobes_start(setup.probes, &pid, 1, v2, "", sizeof(v2), &bpf_slot, &lacking);
+	stepprobes_start(setup.probes, &pid, 1, &paths, &bpf_slot, &lacking);
 	is_int(steplive_start(&setup, &sl), 0, name);
 	has_threads(every_ns ? 2 : 1, "  threads");
 	(void)!write(go, "x", 1);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "paths_of.h"
 #include "scratch.h"
 #include "src/libmeter/activity/memuse.h"
 #include "src/libutil/clock.h"
@@ -136,7 +137,7 @@ static void test_parts(size_t i)
 	struct memuse_parts p = { UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
 	struct memuse *m = NULL;
 
-	if (memuse_open(STEP, V1, "", &m, NULL) == 0)
+	if (memuse_open(paths_of(STEP, V1, ""), &m, NULL) == 0)
 		is_int(memuse_read_parts(m, &p), 0, "it is read");
 	is_u64(p.held, trees[i].held, "working set");
 	is_u64(p.page_cache, trees[i].cache, "page cache, without shared memory");
@@ -149,7 +150,7 @@ static void test_record(size_t i)
 {
 	struct memuse_record r = { 0 };
 
-	is_int(memuse_read_record(STEP, V1, &r), trees[i].rc, "what the kernel kept");
+	is_int(memuse_read_record(paths_of(STEP, V1, ""), &r), trees[i].rc, "what the kernel kept");
 	is_u64(r.peak, trees[i].peak, "its peak");
 	is_u64(r.swap_peak, trees[i].swap_peak, "of swap");
 	is_u64(r.oom_kills, trees[i].oom_kills, "OOM kills");
@@ -161,8 +162,8 @@ static struct ledger_slot slot_of(uint32_t step_id)
 {
 	struct ledger_slot s = { .id = { .job_id = 7, .step_id = step_id, .limit_mem_mb = 50 } };
 
-	snprintf(s.cgroup_v2, sizeof(s.cgroup_v2), "%s", STEP);
-	snprintf(s.cgroup_freezer, sizeof(s.cgroup_freezer), "%s", V1);
+	snprintf(s.cgroup.v2, sizeof(s.cgroup.v2), "%s", STEP);
+	snprintf(s.cgroup.freezer, sizeof(s.cgroup.freezer), "%s", V1);
 	return s;
 }
 

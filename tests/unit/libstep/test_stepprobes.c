@@ -22,7 +22,6 @@
 #include "tap.h"
 
 #define TIMEOUT_NS (60 * NSEC_PER_SEC)
-#define PATH_SIZE 320
 #define EVERYTHING (PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED)
 
 static char scratch[] = "/tmp/test_stepprobes-XXXXXX";
@@ -127,7 +126,7 @@ static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, st
 	const struct stepprobes_setup setup = {
 		.settings = &s, .request = &request, .is_extern = is_extern
 	};
-	char v2[PATH_SIZE] = "";
+	struct cgroup_paths paths = { 0 };
 	struct stepprobes *sp;
 	uint32_t slot = 99;
 	pid_t pid;
@@ -138,9 +137,9 @@ static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, st
 		is_extern ? ", extern" : "", bpf_dir))
 		return;
 	pid = task_fork(/* is_in_folders= */ false);
-	stepprobes_start(sp, &pid, 1, v2, "", sizeof(v2), &slot, lacking);
+	stepprobes_start(sp, &pid, 1, &paths, &slot, lacking);
 	is_u64(slot, 0, "  no slot");
-	is_str(v2, "", "  no v2 cgroup with StepCgroup=no");
+	is_str(paths.v2, "", "  no v2 cgroup with StepCgroup=no");
 	stepprobes_poll(sp);
 	is_int(task_run(pid), 0, "  the task runs");
 	stepprobes_read(sp, f, NULL);
@@ -189,7 +188,7 @@ struct result {
 	struct values f;
 	struct step_detail detail;
 	struct errmsg lacking;
-	char v2[PATH_SIZE];
+	struct cgroup_paths paths;
 	uint64_t start_ns;
 	uint32_t slot;
 	bool was_inside; /* the task was in the v2 cgroup while it ran */
@@ -197,10 +196,9 @@ struct result {
 
 static bool is_in(pid_t pid, const char *v2)
 {
-	char now[PATH_SIZE], cpuacct[PATH_SIZE], freezer[PATH_SIZE];
+	struct cgroup_paths now;
 
-	return cputime_find_cgroups(pid, now, cpuacct, freezer, PATH_SIZE) == 0 && *now &&
-	       !strcmp(now, v2);
+	return cputime_find_cgroups(pid, &now) == 0 && *now.v2 && !strcmp(now.v2, v2);
 }
 
 static void run_step(bool is_in_folders, uint32_t groups, struct result *r)
@@ -208,7 +206,6 @@ static void run_step(bool is_in_folders, uint32_t groups, struct result *r)
 	struct perf_request request = { .groups = groups };
 	struct settings s = { .sys_root = "/", .step_cgroup = true };
 	const struct stepprobes_setup setup = { .settings = &s, .request = &request };
-	char cpuacct[PATH_SIZE], freezer[PATH_SIZE];
 	struct stepprobes *sp;
 	pid_t pid;
 
@@ -216,17 +213,17 @@ static void run_step(bool is_in_folders, uint32_t groups, struct result *r)
 	values_init(&r->f);
 	(void)snprintf(s.bpf_dir, sizeof(s.bpf_dir), "%s", dir);
 	pid = task_fork(is_in_folders);
-	if (!ok(cputime_find_cgroups(pid, r->v2, cpuacct, freezer, PATH_SIZE) == 0 &&
+	if (!ok(cputime_find_cgroups(pid, &r->paths) == 0 &&
 			stepprobes_create(&setup, &sp) == 0,
-		"a task in '%s'", r->v2)) {
+		"a task in '%s'", r->paths.v2)) {
 		(void)kill(pid, SIGKILL);
 		(void)task_run(pid);
 		return;
 	}
 	r->start_ns = clock_mono_ns();
-	stepprobes_start(sp, &pid, 1, r->v2, freezer, PATH_SIZE, &r->slot, &r->lacking);
+	stepprobes_start(sp, &pid, 1, &r->paths, &r->slot, &r->lacking);
 	r->start_ns = clock_mono_ns() - r->start_ns;
-	r->was_inside = is_in(pid, r->v2);
+	r->was_inside = is_in(pid, r->paths.v2);
 	stepprobes_poll(sp);
 	is_int(task_run(pid), 0, "  runs");
 	stepprobes_read(sp, &r->f, &r->detail);
@@ -261,7 +258,7 @@ static void check_counts(const struct result *r)
 static void test_v2(void)
 {
 	unsigned int before = fds();
-	char path[PATH_SIZE];
+	char path[CGROUP_PATH_MAX];
 	struct result r;
 
 	if (!folders.top[HIER_V2][0]) {
@@ -270,7 +267,7 @@ static void test_v2(void)
 	}
 	folders_step_path(HIER_V2, path, sizeof(path));
 	run_step(/* is_in_folders= */ true, EVERYTHING, &r);
-	is_str(r.v2, path, "  a step that has a v2 cgroup keeps it");
+	is_str(r.paths.v2, path, "  a step that has a v2 cgroup keeps it");
 	check_counts(&r);
 	is_u64(fds(), before, "  leaves no file descriptor behind");
 	diag("start of all parts: %llu us", (unsigned long long)(r.start_ns / 1000));
@@ -283,15 +280,15 @@ static void test_own_cgroup(void)
 	struct result r;
 
 	run_step(/* is_in_folders= */ false, EVERYTHING, &r);
-	if (!r.v2[0]) {
+	if (!r.paths.v2[0]) {
 		skip(9, "no v2 cgroup can be made here");
 		return;
 	}
-	name = strrchr(r.v2, '/');
-	ok(name && !strncmp(name, "/step_ceems_", 12), "  gets a cgroup of its own: %s", r.v2);
+	name = strrchr(r.paths.v2, '/');
+	ok(name && !strncmp(name, "/step_ceems_", 12), "  gets a cgroup of its own: %s", r.paths.v2);
 	ok(r.was_inside, "  the task is in it");
 	check_counts(&r);
-	is_int(cgmount_find(NULL, r.v2, folder, sizeof(folder)), -ENOENT, "  and it is gone");
+	is_int(cgmount_find(NULL, r.paths.v2, folder, sizeof(folder)), -ENOENT, "  and it is gone");
 	is_u64(fds(), before, "  leaves no file descriptor behind");
 }
 
@@ -335,7 +332,8 @@ static void test_nested(void)
 	struct perf_request request = { 0 };
 	struct settings s = { .sys_root = "/" };
 	const struct stepprobes_setup setup = { .settings = &s, .request = &request };
-	char path[PATH_MAX], v2[PATH_SIZE], procs[PATH_MAX + 16];
+	char path[PATH_MAX], procs[PATH_MAX + 16];
+	struct cgroup_paths paths = { 0 };
 	struct errmsg lacking = { 0 };
 	struct stepprobes *sp;
 	struct values f;
@@ -349,7 +347,7 @@ static void test_nested(void)
 		skip(5, "no v2 cgroup can be made here");
 		return;
 	}
-	folders_step_path(HIER_V2, v2, sizeof(v2));
+	folders_step_path(HIER_V2, paths.v2, sizeof(paths.v2));
 	(void)snprintf(path, sizeof(path), "%s", folders.step[HIER_V2]);
 	for (i = 0; i < DEPTH; i++) {
 		len = strlen(path);
@@ -373,7 +371,7 @@ static void test_nested(void)
 	(void)snprintf(s.bpf_dir, sizeof(s.bpf_dir), "%s", dir);
 	values_init(&f);
 	is_int(stepprobes_create(&setup, &sp), 0, "  create");
-	stepprobes_start(sp, &pid, 1, v2, "", sizeof(v2), &slot, &lacking);
+	stepprobes_start(sp, &pid, 1, &paths, &slot, &lacking);
 	(void)kill(pid, SIGCONT);
 	(void)waitpid(pid, NULL, WUNTRACED);
 	stepprobes_read(sp, &f, NULL);

@@ -160,9 +160,9 @@ static inline int busy_node_claim(const struct busy_node *n, struct ledger *l, u
 		s->t_open_mono_ns -= NSEC_PER_SEC; /* new ones are not read */
 		/* one with files: without them lists of processes are opened every few seconds */
 		if (n->cgroup.top[HIER_CPUACCT][0])
-			folders_step_path(HIER_CPUACCT, s->cgroup_cpuacct, sizeof(s->cgroup_cpuacct));
+			folders_step_path(HIER_CPUACCT, s->cgroup.cpuacct, sizeof(s->cgroup.cpuacct));
 		else if (n->cgroup.top[HIER_V2][0])
-			folders_step_path(HIER_V2, s->cgroup_v2, sizeof(s->cgroup_v2));
+			folders_step_path(HIER_V2, s->cgroup.v2, sizeof(s->cgroup.v2));
 		atomic_store(&s->cgroup_known, 1);
 	}
 	return 0;

@@ -55,14 +55,14 @@ static int fake_new_handle(struct fake_pmu *f)
 	return h;
 }
 
-static int fake_cgroup(void *ctx, const char *v2, const char *v1)
+static int fake_cgroup(void *ctx, const struct cgroup_paths *paths)
 {
 	struct fake_pmu *f = ctx;
 	unsigned int cgroup;
 	int h;
 
-	if (sscanf(v2[0] ? v2 : v1, "/step_%u", &cgroup) != 1 || cgroup >= FAKE_ALL ||
-	    f->is_gone[cgroup])
+	if (sscanf(paths->v2[0] ? paths->v2 : paths->cpuacct, "/step_%u", &cgroup) != 1 ||
+	    cgroup >= FAKE_ALL || f->is_gone[cgroup])
 		return -ENOENT;
 	h = fake_new_handle(f);
 	if (h >= 0) {

@@ -16,6 +16,7 @@
 #include "fake_pmu.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
+#include "paths_of.h"
 #include "tap.h"
 
 static const uint32_t all_cpus[FAKE_CPUS] = { 0, 1, 2, 3 };
@@ -107,12 +108,13 @@ static void test_open_fails(void)
 		struct fake_pmu f = { .is_gone[6] = true };
 		struct cgcounters *c = create(&f, t[i].max_fds);
 		struct cgcounters_set *set = NULL;
+		const struct cgroup_paths *paths;
 
 		f.fails_after = t[i].fails_after;
 		for (cpu = 0; cpu < FAKE_CPUS; cpu++)
 			f.is_offline[cpu] = t[i].offline & 1u << cpu;
-		is_int(cgcounters_open(c, t[i].v2, t[i].v1, all_cpus, FAKE_CPUS, &set), t[i].rc,
-		       t[i].name);
+		paths = t[i].v2 ? paths_of(t[i].v2, t[i].v1, "") : NULL;
+		is_int(cgcounters_open(c, paths, all_cpus, FAKE_CPUS, &set), t[i].rc, t[i].name);
 		ok(!!set == (t[i].rc == 0) && (set || !f.nopen), "a complete set or none");
 		cgcounters_close(set);
 		is_int(f.nopen, 0, "nothing stays open");
@@ -120,7 +122,7 @@ static void test_open_fails(void)
 		f.fails_after = 0;
 		memset(f.is_offline, 0, sizeof(f.is_offline));
 		ok(t[i].max_fds < 12 ||
-			   cgcounters_open(c, NULL, NULL, all_cpus, FAKE_CPUS, &set) == 0,
+			   cgcounters_open(c, NULL, all_cpus, FAKE_CPUS, &set) == 0,
 		   "the descriptors of this set can be used again");
 		if (t[i].max_fds >= 12)
 			cgcounters_close(set);
@@ -154,7 +156,7 @@ static void test_scaling(void)
 	size_t i;
 
 	fake_pmu_run(&f, 1, 2, 1000, 1000, some);
-	is_int(cgcounters_open(c, "/step_1", "", &cpu, 1, &set), 0, "open");
+	is_int(cgcounters_open(c, paths_of("/step_1", "", ""), &cpu, 1, &set), 0, "open");
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		fake_pmu_run(&f, 1, 2, t[i].ns, t[i].running_ns, t[i].events);
 		ret = cgcounters_read(set, NULL);
@@ -176,8 +178,8 @@ static void test_sets(void)
 	const bool busy[FAKE_CPUS] = { true, false, true, true };
 	const struct cgcounters_cpu *cpu;
 
-	is_int(cgcounters_open(c, NULL, NULL, all_cpus, FAKE_CPUS, &all), 0, "all processes");
-	is_int(cgcounters_open(c, "/step_1", "", all_cpus, 2, &one), 0, "a step of two CPUs");
+	is_int(cgcounters_open(c, NULL, all_cpus, FAKE_CPUS, &all), 0, "all processes");
+	is_int(cgcounters_open(c, paths_of("/step_1", "", ""), all_cpus, 2, &one), 0, "a step of two CPUs");
 	is_u64(cgcounters_ncpus(one), 2, "its CPUs");
 	fake_pmu_run(&f, 1, 0, 10, 10, some);
 	fake_pmu_run(&f, 2, 0, 10, 10, some);
@@ -208,7 +210,7 @@ static void test_offline(void)
 	struct cgcounters_set *set = NULL;
 	const struct cgcounters_cpu *cpu;
 
-	is_int(cgcounters_open(c, "/step_1", "", all_cpus, FAKE_CPUS, &set), 0, "open");
+	is_int(cgcounters_open(c, paths_of("/step_1", "", ""), all_cpus, FAKE_CPUS, &set), 0, "open");
 	f.is_offline[1] = true;
 	fake_pmu_run(&f, 1, 0, 10, 10, some);
 	cpu = cgcounters_read(set, NULL);
@@ -299,7 +301,7 @@ static void check_kernel(const struct folders *f, struct cgcounters *c)
 	for (i = 0; i < n; i++)
 		cpus[i] = (uint32_t)i;
 	folders_step_path(HIER_V2, path, sizeof(path));
-	rc = cgcounters_open(c, path, "", cpus, (size_t)n, &set);
+	rc = cgcounters_open(c, paths_of(path, "", ""), cpus, (size_t)n, &set);
 	if (!is_int(rc, 0, "the kernel's counters of a cgroup")) {
 		skip(5, "not open");
 		return;

@@ -25,6 +25,7 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"
+#include "paths_of.h"
 #include "tap.h"
 
 #define V1 "cgroup cgroup rw,"
@@ -288,7 +289,7 @@ static void test_step_paths(void)
 		{ "gone", "0::/job_1/step_0 (deleted)\n", "", "", "" },
 		{ "no newline", "0::/job_1/step_0", "/job_1/step_0", "", "" },
 	};
-	char v2[64], cpuacct[64], freezer[64] = "kept";
+	struct cgroup_paths p;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -298,29 +299,29 @@ static void test_step_paths(void)
 
 		snprintf(text, sizeof(text), "%s\n", t[i].text);
 		f = fmemopen(text, strlen(t[i].text) ? strlen(t[i].text) : 1, "r");
-		rc = f ? cgmount_step_paths(f, v2, cpuacct, freezer, sizeof(v2)) : -errno;
-		if (!ok(rc == 0 && !strcmp(v2, t[i].v2) &&
-				!strcmp(cpuacct, t[i].cpuacct) &&
-				!strcmp(freezer, t[i].freezer),
+		rc = f ? cgmount_step_paths(f, &p) : -errno;
+		if (!ok(rc == 0 && !strcmp(p.v2, t[i].v2) &&
+				!strcmp(p.cpuacct, t[i].cpuacct) &&
+				!strcmp(p.freezer, t[i].freezer),
 			"step: %s", t[i].name))
-			diag("%d '%s' '%s' '%s'", rc, v2, cpuacct, freezer);
+			diag("%d '%s' '%s' '%s'", rc, p.v2, p.cpuacct, p.freezer);
 		if (f)
 			fclose(f);
 	}
 	{
-		char text[] = "3:freezer:/x/step_1\n0::/a/step_0\n";
-		FILE *f = fmemopen(text, strlen(text), "r");
+		char text[CGROUP_PATH_MAX + 64];
+		FILE *f;
 
-		strcpy(freezer, "kept");
-		is_int(cgmount_step_paths(f, v2, cpuacct, freezer, 9), -ENAMETOOLONG,
-		       "step: no room");
-		is_str(freezer, "kept", "nothing written then");
+		/* the shortest path that does not fit */
+		snprintf(text, sizeof(text), "3:freezer:/x/step_1\n0::/%0*d/step_0\n",
+			 CGROUP_PATH_MAX - (int)strlen("//step_0"), 0);
+		f = fmemopen(text, strlen(text), "r");
+		strcpy(p.freezer, "kept");
+		is_int(cgmount_step_paths(f, &p), -ENAMETOOLONG, "step: no room");
+		is_str(p.freezer, "kept", "nothing written then");
 		fclose(f);
 	}
-	is_int(cputime_find_cgroups(getpid(), v2, cpuacct, freezer, 0), -EINVAL,
-	       "step: size 0");
-	is_int(cputime_find_cgroups(INT_MAX, v2, cpuacct, freezer, sizeof(v2)), -ENOENT,
-	       "step: no such process");
+	is_int(cputime_find_cgroups(INT_MAX, &p), -ENOENT, "step: no such process");
 }
 
 /* --- the node
@@ -480,13 +481,13 @@ static void is_about(uint64_t got, uint64_t want, const char *name)
 
 static void test_step(int hier)
 {
-	static const char *const none = "";
 	struct folders f;
 	struct burner b;
 	struct cputime *c = NULL;
 	struct errmsg err = { 0 };
-	char path[HIER_N][PATH_MAX];
-	const char *use[HIER_N] = { none, none, none, none };
+	struct cgroup_paths paths, use = { 0 };
+	char *const path[] = { paths.v2, paths.cpuacct, paths.freezer };
+	char *const to[] = { use.v2, use.cpuacct, use.freezer };
 	uint64_t first = 0;
 	uint64_t second = 0;
 	uint64_t third = 0;
@@ -503,13 +504,12 @@ static void test_step(int hier)
 		return;
 	}
 	b = burner_start(&f, 150 * MS, 100 * MS);
-	is_int(cputime_find_cgroups(b.pid, path[0], path[1], path[2], PATH_MAX), 0,
-	       hier_names[hier]);
+	is_int(cputime_find_cgroups(b.pid, &paths), 0, hier_names[hier]);
 	rc = (int)strlen(path[hier]) - (int)strlen("/step_0");
 	ok(rc > 0 && !strcmp(path[hier] + rc, "/step_0"), "%s: its step is %s",
 	   hier_names[hier], path[hier]);
-	use[hier] = path[hier];
-	is_int(cputime_open(use[0], use[1], use[2], &c, &err), 0, "open");
+	strcpy(to[hier], path[hier]);
+	is_int(cputime_open(&use, &c, &err), 0, "open");
 	if (!c) {
 		diag("%s", err.text);
 		burner_end(&b);
@@ -539,7 +539,7 @@ static void test_many_processes(void)
 	struct folders f;
 	struct burner b[40];
 	struct cputime *c = NULL;
-	char path[HIER_N][PATH_MAX];
+	struct cgroup_paths paths;
 	uint64_t ns = 0;
 	uint64_t after = 0;
 	size_t i;
@@ -552,8 +552,8 @@ static void test_many_processes(void)
 	}
 	for (i = 0; i < ARRAY_SIZE(b); i++)
 		b[i] = burner_start(&f, 20 * MS, 0);
-	(void)cputime_find_cgroups(b[0].pid, path[0], path[1], path[2], PATH_MAX);
-	is_int(cputime_open("", "", path[HIER_FREEZER], &c, NULL), 0, "40 processes");
+	(void)cputime_find_cgroups(b[0].pid, &paths);
+	is_int(cputime_open(paths_of("", "", paths.freezer), &c, NULL), 0, "40 processes");
 	is_int(c ? cputime_read(c, &ns) : -1, 0, "read");
 	for (i = 0; i < ARRAY_SIZE(b); i += 2)
 		burner_end(&b[i]);
@@ -606,7 +606,6 @@ static void test_open_fails(void)
 		const char *name, *v2, *cpuacct, *freezer;
 	} t[] = {
 		{ "nothing", "", "", "" },
-		{ "NULL", NULL, NULL, NULL },
 		{ "the root is no step", "/", "/", "/" },
 		{ "gone", "/no/such/step_0", "/no/such/step_0", "/no/such/step_0" },
 		{ "upwards", "/../step_0", "/a/../step_0", "/.." },
@@ -618,7 +617,7 @@ static void test_open_fails(void)
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		struct cputime *c = NULL;
 
-		is_int(cputime_open(t[i].v2, t[i].cpuacct, t[i].freezer, &c, &err),
+		is_int(cputime_open(paths_of(t[i].v2, t[i].cpuacct, t[i].freezer), &c, &err),
 		       -ENOENT, t[i].name);
 		ok(!c && !strncmp(err.text, "no cgroup to read CPU time from", 31),
 		   "said so");

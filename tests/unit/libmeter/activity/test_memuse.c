@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "cgfolders.h"
+#include "paths_of.h"
 #include "scratch.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libutil/fileio.h"
@@ -164,7 +165,7 @@ static void check_step(const char *name, const char *v2, const char *cpuacct,
 	struct errmsg err = { 0 };
 	uint64_t bytes = 0;
 
-	if (!is_int(memuse_open(v2, cpuacct, freezer, &m, &err), 0, name)) {
+	if (!is_int(memuse_open(paths_of(v2, cpuacct, freezer), &m, &err), 0, name)) {
 		diag("%s", err.text);
 		skip(2, "not open");
 		return;
@@ -181,7 +182,7 @@ static void test_steps(void)
 {
 	struct folders f;
 	struct memuse *m = NULL;
-	char path[3][PATH_MAX];
+	struct cgroup_paths paths;
 	char memory[PATH_MAX];
 	uint64_t bytes = 77;
 	pid_t pid;
@@ -193,15 +194,15 @@ static void test_steps(void)
 		return;
 	}
 	pid = start_step(&f);
-	(void)cputime_find_cgroups(pid, path[0], path[1], path[2], PATH_MAX);
-	check_step("by processes", "", "", path[2]);
+	(void)cputime_find_cgroups(pid, &paths);
+	check_step("by processes", "", "", paths.freezer);
 	if (f.top[HIER_MEMORY][0]) {
 		folders_step_path(HIER_MEMORY, memory, sizeof(memory));
 		check_step("v1 memory.stat", "", memory, "");
 	} else {
 		skip(3, "no v1 memory folder can be made here");
 	}
-	is_int(memuse_open("", "", path[2], &m, NULL), 0, "open");
+	is_int(memuse_open(paths_of("", "", paths.freezer), &m, NULL), 0, "open");
 	end_step(&f, pid);
 	folders_remove(&f);
 	ok(m && memuse_read(m, &bytes) < 0, "reading fails when the cgroup is gone");
@@ -211,15 +212,14 @@ static void test_steps(void)
 
 static void test_open_fails(void)
 {
-	static const char *const path[] = { "", "/", "/no/such/step_0", "/../step_0", NULL };
+	static const char *const path[] = { "", "/", "/no/such/step_0", "/../step_0" };
 	struct errmsg err;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(path); i++) {
 		struct memuse *m = NULL;
 
-		is_int(memuse_open(path[i], path[i], path[i], &m, &err), -ENOENT,
-		       path[i] ? path[i] : "NULL");
+		is_int(memuse_open(paths_of(path[i], path[i], path[i]), &m, &err), -ENOENT, path[i]);
 		ok(!m && !strncmp(err.text, "no cgroup to read memory from", 29), "the error says so");
 	}
 	memuse_close(NULL);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "cgfolders.h"
+#include "paths_of.h"
 #include "scratch.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
@@ -162,7 +163,7 @@ static void share_cpu(unsigned int n, const char *v2, int cpuacct_fd, enum metri
 		usleep(20000);
 		values_init(f);
 		if (cpuacct_fd < 0)
-			pressure_read(v2, "", f);
+			pressure_read(paths_of(v2, "", ""), f);
 		else
 			pressure_read_folders(-1, cpuacct_fd, f);
 	} while (values_has(f, m) && f->value[m] < ns && clock_mono_ns() - start < 30 * NSEC_PER_SEC);

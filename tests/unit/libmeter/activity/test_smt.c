@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "paths_of.h"
 #include "scratch.h"
 #include "src/libmeter/activity/cpuset.h"
 #include "src/libutil/fileio.h"
@@ -56,9 +57,9 @@ static void test_lists(void)
 		uint32_t cpu;
 		size_t n;
 
-		is_int(cpuset_of_step("", "", 1, &cpu, &n), -ENOENT, "no step");
-		is_int(cpuset_of_step("/no/such/step_0", "/no/such/step_0", 1, &cpu, &n), -ENOENT,
-		       "no such step");
+		is_int(cpuset_of_step(paths_of("", "", ""), 1, &cpu, &n), -ENOENT, "no step");
+		is_int(cpuset_of_step(paths_of("/no/such/step_0", "/no/such/step_0", ""), 1, &cpu, &n),
+		       -ENOENT, "no such step");
 	}
 }
 
