@@ -213,7 +213,7 @@ static int copy_page(const struct ledger *l, const struct ledger_page *page, voi
 	(void)l;
 	memcpy(to, page, offsetof(struct ledger_page, step));
 	if (to->nsteps > LEDGER_STEPS || to->njobs > LEDGER_JOBS ||
-	    to->nparts > READING_PARTS_MAX)
+	    to->nparts > PARTS_MAX)
 		return -EAGAIN;
 	memcpy(to->step, page->step, to->nsteps * sizeof(*to->step));
 	memcpy(to->job, page->job, to->njobs * sizeof(*to->job));

@@ -185,7 +185,7 @@ enum ledger_idle {
 };
 const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... */
 
-/* A part of the node whose energy one sensor shows: a socket, its memory, a GPU, the rest of the node. */
+/* The account of a part of the node (part.h), over all ticks. */
 struct ledger_part {
 	uint8_t domain; /* enum domain */
 	uint8_t unit;
@@ -215,7 +215,7 @@ struct ledger_page {
 	uint64_t idle_mw[DOMAIN_N];
 	uint32_t domain_source[DOMAIN_N]; /* enum source_id; SOURCE_N: no source */
 	uint32_t nparts;
-	struct ledger_part part[READING_PARTS_MAX];
+	struct ledger_part part[PARTS_MAX];
 	uint32_t factor_known;	     /* emissions were computed */
 	uint32_t factor_step;	     /* enum factor_step; with the next two: at the last tick */
 	struct emission_factor factor;

@@ -437,8 +437,8 @@ static void book_measured(struct ledger_page *page, const struct book_tick *tick
 	memset(a.total_uj, 0, sizeof(a.total_uj));
 	memset(a.source_uj, 0, sizeof(a.source_uj));
 	for (i = 0; i < tick->nparts; i++) {
-		a.total_uj[tick->part[i].domain] += tick->part[i].measured_uj;
-		a.source_uj[tick->part[i].source] += tick->part[i].measured_uj;
+		a.total_uj[tick->part[i].domain] += tick->part[i].energy_uj;
+		a.source_uj[tick->part[i].source] += tick->part[i].energy_uj;
 	}
 	for (d = 0; d < DOMAIN_N; d++)
 		page->conservation_error_uj += a.total_uj[d] > booked->total_uj[d] ?

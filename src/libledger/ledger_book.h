@@ -94,7 +94,7 @@ struct book_tick {
 	bool is_lost;	  /* a source that is used or configured is lost */
 	uint64_t lag_ns;  /* the largest lag of the sources in use */
 	size_t nparts;
-	struct split_part part[READING_PARTS_MAX]; /* the sensors' energy in the window */
+	struct part part[PARTS_MAX]; /* the sensors' energy in the window */
 	const struct factor_chain *chain; /* NULL: emissions are not known */
 };
 

@@ -21,10 +21,10 @@ static void charge_slow(const struct book_tick *tick, struct ledger_charge *p)
 	size_t i;
 
 	for (i = 0; i < tick->nparts; i++) {
-		const struct split_part *part = &tick->part[i];
+		const struct part *part = &tick->part[i];
 
-		if (part->measured_uj && part->idle_ns > ns[part->domain])
-			ns[part->domain] = part->idle_ns;
+		if (part->energy_uj && part->used_ns > ns[part->domain])
+			ns[part->domain] = part->used_ns;
 	}
 	for (d = 0; d < DOMAIN_N; d++) {
 		if (ns[d] <= window_ns)

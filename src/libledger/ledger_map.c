@@ -93,7 +93,7 @@ static bool page_is_sane(const struct ledger_page *p)
 {
 	size_t i;
 
-	if (p->nsteps > LEDGER_STEPS || p->njobs > LEDGER_JOBS || p->nparts > READING_PARTS_MAX)
+	if (p->nsteps > LEDGER_STEPS || p->njobs > LEDGER_JOBS || p->nparts > PARTS_MAX)
 		return false;
 	for (i = 0; i < SOURCE_N; i++)
 		if (p->state[i].ncounters > SOURCE_MAX_COUNTERS)

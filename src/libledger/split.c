@@ -52,7 +52,7 @@ static bool is_by_counters(const struct split_input *in, size_t sharer)
 }
 
 /* Shares TOTAL uJ of part P by t->weight. If all weights are 0, sharer OTHERWISE gets TOTAL. */
-static void share_out(struct tick *t, const struct split_part *p, uint64_t total, bool is_static,
+static void share_out(struct tick *t, const struct part *p, uint64_t total, bool is_static,
 		      size_t otherwise)
 {
 	size_t n = SHARERS(t->in);
@@ -75,13 +75,13 @@ static void share_out(struct tick *t, const struct split_part *p, uint64_t total
 	}
 }
 
-static uint64_t static_energy(const struct split_input *in, const struct split_part *p)
+static uint64_t static_energy(const struct split_input *in, const struct part *p)
 {
 	uint64_t window_ns = in->until_ns - in->from_ns;
-	uint64_t ns = p->idle_ns > window_ns ? p->idle_ns : window_ns;
+	uint64_t ns = p->used_ns > window_ns ? p->used_ns : window_ns;
 	u128 idle = (u128)p->idle_mw * ns / MW_NS_PER_UJ;
 
-	return idle < p->measured_uj ? (uint64_t)idle : p->measured_uj;
+	return idle < p->energy_uj ? (uint64_t)idle : p->energy_uj;
 }
 
 /* --- activity ---------------------------------------------------------------------------- */
@@ -205,8 +205,8 @@ static void rest_weights(struct tick *t)
 
 /* --- the tick ---------------------------------------------------------------------------- */
 
-/* Returns the socket of P, or SPLIT_ALL_SOCKETS if P stands for all sockets (split_part.unit). */
-static unsigned int socket_of(const struct split_input *in, const struct split_part *p)
+/* Returns the socket of P, or SPLIT_ALL_SOCKETS if P stands for all sockets (part.unit). */
+static unsigned int socket_of(const struct split_input *in, const struct part *p)
 {
 	unsigned int same = 0;
 	size_t i;
@@ -218,7 +218,7 @@ static unsigned int socket_of(const struct split_input *in, const struct split_p
 	return p->unit;
 }
 
-static struct split_resource resource_of(const struct split_input *in, const struct split_part *p)
+static struct split_resource resource_of(const struct split_input *in, const struct part *p)
 {
 	struct split_resource r = { SPLIT_CPUS, SPLIT_ALL_SOCKETS };
 
@@ -241,15 +241,15 @@ static struct split_resource resource_of(const struct split_input *in, const str
 	return r;
 }
 
-static void split_part(struct tick *t, const struct split_part *p)
+static void split_part(struct tick *t, const struct part *p)
 {
 	const struct split_input *in = t->in;
 	struct split_resource r = resource_of(in, p);
 	uint64_t static_uj = static_energy(in, p);
-	uint64_t dynamic_uj = p->measured_uj - static_uj;
+	uint64_t dynamic_uj = p->energy_uj - static_uj;
 	size_t otherwise = r.kind == SPLIT_GPU ? UNALLOCATED(in) : SYSTEM(in);
 
-	if (!p->measured_uj)
+	if (!p->energy_uj)
 		return;
 	split_static_weights(in, r, t->claims, t->weight);
 	t->weight[SYSTEM(in)] = 0;

@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libcore/domain.h"
+#include "src/libmeter/sensor/part.h"
 
 /* What Slurm gave to a job or a step on this node. */
 struct split_alloc {
@@ -61,20 +61,6 @@ struct split_line {
 	bool by_counters; /* cpu_weight is from hardware counters, not from CPU time */
 };
 
-/* What one sensor measured in the window. */
-struct split_part {
-	uint8_t domain; /* enum domain */
-	/*
-	 * Number of the socket or GPU. The only CPU or memory part of a node stands for all its sockets.
-	 * So does a part whose socket has no CPUs.
-	 */
-	uint8_t unit;
-	uint8_t source; /* enum source_id */
-	uint64_t measured_uj;
-	uint64_t idle_mw;
-	uint64_t idle_ns; /* slow sensors: the time in which measured_uj was used, if longer than the window */
-};
-
 struct split_input {
 	uint64_t from_ns, until_ns; /* the window (CLOCK_MONOTONIC) */
 	struct split_alloc node;    /* what can be allocated; of socket_cpus only ratios matter */
@@ -82,7 +68,7 @@ struct split_input {
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters; /* cpu_weight is from hardware counters; if false, it is for no line */
-	const struct split_part *part;
+	const struct part *part;
 	size_t nparts;
 	const struct split_alloc *job;
 	size_t njobs;

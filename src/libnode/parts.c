@@ -8,7 +8,7 @@
  * Returns the index of the part in the page, a new one if necessary. If another source measures this unit now, the entry is
  * reset, because another sensor shows another idle power.
  */
-static uint32_t find_part(struct parts *p, struct ledger_page *page, const struct sources_part *in)
+static uint32_t find_part(struct parts *p, struct ledger_page *page, const struct part *in)
 {
 	struct ledger_part *part;
 	uint32_t i;
@@ -16,7 +16,7 @@ static uint32_t find_part(struct parts *p, struct ledger_page *page, const struc
 	for (i = 0; i < page->nparts; i++)
 		if (page->part[i].domain == in->domain && page->part[i].unit == in->unit)
 			break;
-	if (i == READING_PARTS_MAX)
+	if (i == PARTS_MAX)
 		i--;
 	part = &page->part[i];
 	if (i < page->nparts && part->domain == in->domain && part->unit == in->unit &&
@@ -66,7 +66,7 @@ static void drop_replaced(struct parts *p, struct ledger_page *page,
 /* Returns the idle power of part I as idlefit.h estimates it. 0: unknown. */
 static uint64_t estimate_idle(const struct parts *p, const struct ledger_page *page, uint32_t i)
 {
-	const struct idlefit *like[READING_PARTS_MAX];
+	const struct idlefit *like[PARTS_MAX];
 	size_t own = 0;
 	size_t n = 0;
 	uint32_t k;
@@ -107,8 +107,8 @@ static void set_configured(struct ledger_part *part, uint64_t mw)
 static void set_idle_configured(const struct parts *p, struct ledger_page *page,
 				const struct sources_reading *r, uint64_t configured_mw)
 {
-	uint64_t used[READING_PARTS_MAX];
-	uint64_t share[READING_PARTS_MAX];
+	uint64_t used[PARTS_MAX];
+	uint64_t share[PARTS_MAX];
 	bool is_silent = true;
 	uint32_t i;
 
@@ -172,14 +172,9 @@ void parts_note(struct parts *p, struct ledger_page *page, const struct sources_
 	for (i = 0; i < r->nparts; i++) {
 		const struct ledger_part *part = &page->part[p->index[i]];
 
-		tick->part[i] = (struct split_part){
-			.domain = part->domain,
-			.unit = part->unit,
-			.source = r->part[i].source,
-			.measured_uj = r->part[i].energy_uj,
-			.idle_mw = part->idle_mw,
-			.idle_ns = energy_time(part, tick->t_mono_ns, cf->interval_ns),
-		};
+		tick->part[i] = r->part[i];
+		tick->part[i].idle_mw = part->idle_mw;
+		tick->part[i].used_ns = energy_time(part, tick->t_mono_ns, cf->interval_ns);
 	}
 	sum_domains(page);
 }
@@ -190,7 +185,7 @@ static void add_energy(struct parts *p, struct ledger_page *page, const struct b
 
 	for (i = 0; i < tick->nparts; i++) {
 		struct ledger_part *part = &page->part[p->index[i]];
-		uint64_t uj = tick->part[i].measured_uj;
+		uint64_t uj = tick->part[i].energy_uj;
 
 		part->energy_uj += uj;
 		p->window[p->index[i]].energy_uj += uj;

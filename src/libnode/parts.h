@@ -14,9 +14,9 @@
 
 /* The windows and fits of page->part[], by index. Zeroed: empty. */
 struct parts {
-	struct idle_window window[READING_PARTS_MAX];
-	struct idlefit fit[READING_PARTS_MAX];
-	uint32_t index[READING_PARTS_MAX]; /* index in page->part[] of each part of the present tick */
+	struct idle_window window[PARTS_MAX];
+	struct idlefit fit[PARTS_MAX];
+	uint32_t index[PARTS_MAX]; /* index in page->part[] of each part of the present tick */
 };
 
 struct parts_setup {

@@ -90,7 +90,7 @@ static uint64_t take_parts(struct remainder *r, uint64_t until_ns)
 /* Stores the node's reading. Returns true if it is the sensor's first: then it is only the base for the next one. */
 static bool note_node(struct remainder *r, const struct remainder_tick *t, uint64_t *ret_until_ns)
 {
-	const struct reading_part *node = t->node;
+	const struct part *node = t->node;
 	uint64_t until_ns = max_u64(r->until_ns, r->held_until_ns);
 
 	if (!node->until_ns || node->until_ns > t->now_ns)

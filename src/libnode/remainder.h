@@ -67,7 +67,7 @@ struct remainder_tick {
 	uint64_t dt_ns;
 	uint64_t parts_uj;	/* energy of all parts in this tick */
 	bool is_missing_parts;	/* one could not be read */
-	const struct reading_part *node; /* NULL: it could not be read */
+	const struct part *node; /* NULL: it could not be read */
 };
 
 struct remainder_share {

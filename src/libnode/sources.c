@@ -154,10 +154,9 @@ static bool takes_domain(struct sources *s, enum source_id id, uint8_t domain)
 	       (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
 }
 
-static struct sources_part *part_of(struct sources *s, uint8_t domain, uint8_t unit,
-				    enum source_id from)
+static struct part *part_of(struct sources *s, uint8_t domain, uint8_t unit, enum source_id from)
 {
-	struct sources_part *part;
+	struct part *part;
 	uint32_t i;
 
 	for (i = 0; i < s->nparts; i++) {
@@ -165,10 +164,10 @@ static struct sources_part *part_of(struct sources *s, uint8_t domain, uint8_t u
 		if (part->domain == domain && part->unit == unit && part->source == from)
 			return part;
 	}
-	if (s->nparts == READING_PARTS_MAX)
-		return &s->part[READING_PARTS_MAX - 1];
+	if (s->nparts == PARTS_MAX)
+		return &s->part[PARTS_MAX - 1];
 	part = &s->part[s->nparts++];
-	*part = (struct sources_part){ .domain = domain, .unit = unit, .source = (uint8_t)from };
+	*part = (struct part){ .domain = domain, .unit = unit, .source = (uint8_t)from };
 	return part;
 }
 
@@ -179,8 +178,8 @@ static uint64_t take_parts(struct sources *s, const struct sources_entry *e)
 	uint32_t i;
 
 	for (i = 0; i < e->last.nparts; i++) {
-		const struct reading_part *p = &e->last.part[i];
-		struct sources_part *part;
+		const struct part *p = &e->last.part[i];
+		struct part *part;
 
 		if (p->domain >= DOMAIN_N || p->is_whole_node ||
 		    !takes_domain(s, e->id, p->domain))
@@ -206,7 +205,7 @@ static bool owns_any(const struct sources *s, enum source_id id)
 
 /* --- the whole node ----------------------------------------------------------------- */
 
-static const struct reading_part *whole_node_of(const struct sources_entry *e)
+static const struct part *whole_node_of(const struct sources_entry *e)
 {
 	uint32_t i;
 
@@ -265,7 +264,7 @@ static void read_node(struct sources *s, struct remainder_tick *tick,
 	struct sources_entry *e = s->node;
 	struct source_state *own = &state[e->id];
 	struct remainder_share share;
-	struct sources_part *other;
+	struct part *other;
 
 	tick->node = whole_node_of(e);
 	remainder_load(&s->remainder, own, tick->now_ns);

@@ -32,20 +32,10 @@ void sources_close(struct sources *s);
 /* Writes which sources are in use, such as "rapl (2 packages, ...)", "model (estimate: ...)" or "none". */
 void sources_describe(const struct sources *s, char *buf, size_t size);
 
-/* The energy of one unit of a domain in this tick, from the source of that domain. */
-struct sources_part {
-	uint8_t domain;	 /* enum domain */
-	uint8_t unit;	 /* socket or GPU */
-	uint8_t source;	 /* enum source_id */
-	uint8_t quality; /* enum reading_quality */
-	uint64_t energy_uj;
-	uint64_t idle_mw; /* idle power, if the source states it; 0: it does not */
-};
-
 struct sources_reading {
 	/* In the same order in every tick; new parts are added at the end. */
 	uint32_t nparts;
-	struct sources_part part[READING_PARTS_MAX];
+	struct part part[PARTS_MAX];
 	uint32_t from[DOMAIN_N]; /* the enum source_id that measures the domain; SOURCE_N: none */
 	uint32_t rejected;
 	uint32_t wraps;

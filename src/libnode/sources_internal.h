@@ -37,7 +37,7 @@ struct sources {
 	struct sources_entry *node; /* the source that measures the whole node; NULL: none so far */
 	struct remainder remainder;
 	uint32_t nparts;
-	struct sources_part part[READING_PARTS_MAX];
+	struct part part[PARTS_MAX];
 	struct logger_once log_estimate;
 };
 

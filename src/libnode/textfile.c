@@ -84,7 +84,7 @@ static void put_parts(struct writer *w)
 		"Idle power of the same, where it is known, and how", 1000
 	};
 	const struct ledger_part *part = w->page->part;
-	uint32_t n = w->page->nparts < READING_PARTS_MAX ? w->page->nparts : READING_PARTS_MAX;
+	uint32_t n = w->page->nparts < PARTS_MAX ? w->page->nparts : PARTS_MAX;
 	uint32_t i;
 
 	if (!n)

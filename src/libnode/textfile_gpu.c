@@ -54,7 +54,7 @@ static void put_energy(struct prom *p, const struct ledger_page *page,
 	};
 	uint32_t i;
 
-	for (i = 0; i < page->nparts && i < READING_PARTS_MAX; i++)
+	for (i = 0; i < page->nparts && i < PARTS_MAX; i++)
 		if (page->part[i].domain == DOMAIN_GPU)
 			put_gpu(p, &f, in, page->part[i].unit, page->part[i].energy_uj);
 }

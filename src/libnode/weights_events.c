@@ -212,10 +212,10 @@ static void add_events(uint64_t to[EVENT_N], const struct events *from, unsigned
  * Adds a part's dynamic energy to the window of its socket. The energy of a slow sensor was used over the whole time since
  * its last value, so idle energy is subtracted for that time.
  */
-static void learn_part(struct weights *w, const struct split_part *part, uint64_t dt_ns)
+static void learn_part(struct weights *w, const struct part *part, uint64_t dt_ns)
 {
 	struct socket *socket = &w->socket[w->is_one_part ? 0 : part->unit];
-	uint64_t static_uj = muldiv(part->idle_mw, part->idle_ns > dt_ns ? part->idle_ns : dt_ns,
+	uint64_t static_uj = muldiv(part->idle_mw, part->used_ns > dt_ns ? part->used_ns : dt_ns,
 				   NSEC_PER_MSEC);
 	unsigned int s;
 
@@ -223,16 +223,16 @@ static void learn_part(struct weights *w, const struct split_part *part, uint64_
 	for (s = 0; s < SOCKETS_MAX; s++)
 		if (w->is_one_part || s == part->unit)
 			add_events(socket->events, &w->events, s);
-	if (part->measured_uj > static_uj)
-		socket->dynamic_uj += part->measured_uj - static_uj;
-	if (!part->measured_uj || socket->length_ns < LEARN_NS)
+	if (part->energy_uj > static_uj)
+		socket->dynamic_uj += part->energy_uj - static_uj;
+	if (!part->energy_uj || socket->length_ns < LEARN_NS)
 		return;
 	(void)fit_add(&socket->fit, socket->dynamic_uj, socket->length_ns, socket->events);
 	clear_window(socket);
 }
 
 /* Returns true if the cost of events can be learned from the part. The model computes its energy from CPU time, so not. */
-static bool teaches(const struct split_part *part)
+static bool teaches(const struct part *part)
 {
 	return part->domain == DOMAIN_CPU && part->source != SOURCE_MODEL && part->idle_mw &&
 	       part->unit < SOCKETS_MAX;

@@ -51,7 +51,7 @@ static void check(const struct reading *r, uint64_t elapsed_ns)
 	uint64_t most = counter_bound_uj(COUNTER_PLATFORM_MAX_W, elapsed_ns);
 	uint32_t i;
 
-	assert(r->nparts <= READING_PARTS_MAX);
+	assert(r->nparts <= PARTS_MAX);
 	for (i = 0; i < r->nparts; i++)
 		assert(r->part[i].energy_uj <= ARRAY_SIZE(zones) * most);
 }

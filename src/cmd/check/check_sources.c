@@ -74,7 +74,7 @@ static uint32_t busy_ppm(struct watch *w, uint64_t dt_ns)
 	return ppm > 1000000 ? 1000000 : (uint32_t)ppm;
 }
 
-static void note_part(struct watch *w, enum source_id id, const struct reading_part *p)
+static void note_part(struct watch *w, enum source_id id, const struct part *p)
 {
 	struct watched *of = &w->of[id][p->is_whole_node ? WATCH_NODE : p->domain];
 	uint64_t to_ns = p->until_ns ? p->until_ns : w->last_ns;

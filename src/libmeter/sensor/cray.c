@@ -318,7 +318,7 @@ static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		note_scan(s, &scan, clock_mono_ns());
 	for (i = 0; i < s->n; i++) {
 		struct meter *m = &s->meter[i];
-		struct reading_part *part =
+		struct part *part =
 			reading_part(&out, m->domain, m->unit, QUALITY_COUNTER);
 		int one = rc < 0 ? rc : scan.rc[i];
 		bool wrapped;

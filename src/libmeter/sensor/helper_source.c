@@ -250,9 +250,9 @@ static void take_error(struct source *s, const char *who, const char *why, struc
 
 /* --- a reading ---------------------------------------------------------------------------- */
 
-static struct reading_part *part_of(const struct meter *m, struct reading *out)
+static struct part *part_of(const struct meter *m, struct reading *out)
 {
-	struct reading_part *part =
+	struct part *part =
 		reading_part(out, (enum domain)m->domain, m->unit,
 			     m->is_energy ? QUALITY_COUNTER : QUALITY_INTEGRATED);
 
@@ -261,7 +261,7 @@ static struct reading_part *part_of(const struct meter *m, struct reading *out)
 }
 
 static int counter_start(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
-			 struct reading_part *part)
+			 struct part *part)
 {
 	char ns[sizeof(((struct source_counter *)0)->name)];
 	int rc = source_state_put(state, m->name, uj);
@@ -278,7 +278,7 @@ static int counter_start(struct meter *m, struct source_state *state, uint64_t u
  * under "NAME ns".
  */
 static int book_counter(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
-			struct reading *out, struct reading_part *part)
+			struct reading *out, struct part *part)
 {
 	char ns[sizeof(((struct source_counter *)0)->name)];
 	uint64_t *base = source_state_find(state, m->name);
@@ -312,7 +312,7 @@ static int book_counter(struct meter *m, struct source_state *state, uint64_t uj
 static void take_reading(struct source *s, struct meter *m, uint64_t t_ns, uint64_t value,
 			 struct source_state *state, struct reading *out)
 {
-	struct reading_part *part = part_of(m, out);
+	struct part *part = part_of(m, out);
 	int rc;
 
 	m->is_read = true;
@@ -806,7 +806,7 @@ static void set_until(const struct source *s, struct reading *out)
 		out->part[p].until_ns = 0;
 	for (i = 0; i < s->n; i++) {
 		const struct meter *m = &s->meter[i];
-		struct reading_part *part;
+		struct part *part;
 
 		is_late |= m->is_late;
 		if (m->is_gone || !m->until_ns)

@@ -91,7 +91,7 @@ static int save(const struct integrate *i, struct source_state *state,
 
 int integrate_book(struct integrate *i, struct source_state *state, const char *name,
 		   uint64_t power_mw, uint64_t t_ns, struct reading *r,
-		   struct reading_part *part)
+		   struct part *part)
 {
 	struct names names;
 	uint64_t uj = 0;

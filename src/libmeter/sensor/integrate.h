@@ -44,6 +44,6 @@ int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_
  */
 int integrate_book(struct integrate *i, struct source_state *state, const char *name,
 		   uint64_t power_mw, uint64_t t_ns, struct reading *r,
-		   struct reading_part *part);
+		   struct part *part);
 
 #endif

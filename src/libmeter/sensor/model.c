@@ -80,7 +80,7 @@ static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 	u128 power = (u128)s->idle_mw * PPM;
 	u128 units = 0;
 	struct reading out = { 0 };
-	struct reading_part *part;
+	struct part *part;
 	int rc;
 
 	power += (u128)(s->max_mw - s->idle_mw) * (busy_ppm < PPM ? busy_ppm : PPM);

@@ -45,7 +45,7 @@ struct event {
 struct powerpmu {
 	const struct perf_event_ops *ops;
 	void *ctx;
-	struct event event[READING_PARTS_MAX];
+	struct event event[PARTS_MAX];
 	size_t n;
 	bool was_read;
 };
@@ -375,7 +375,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 		*state = (struct source_state){ 0 };
 	for (i = 0; i < p->n; i++) {
 		struct event *e = &p->event[i];
-		struct reading_part *part =
+		struct part *part =
 			reading_part(&out, e->kind->domain, e->unit, QUALITY_COUNTER);
 		uint64_t now_uj = 0;
 		uint64_t uj = 0;

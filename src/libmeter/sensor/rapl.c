@@ -249,9 +249,9 @@ static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
 }
 
 /* Adds psys as the whole node: it contains packages, DRAM and the rest of the platform. */
-static struct reading_part *part_of_node(struct reading *out)
+static struct part *part_of_node(struct reading *out)
 {
-	struct reading_part *part = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
+	struct part *part = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
 
 	part->is_whole_node = true;
 	return part;
@@ -276,7 +276,7 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		return powerpmu_read(s->pmu, dt_ns, state, ret);
 	for (i = 0; i < s->n; i++) {
 		struct zone *z = &s->zone[i];
-		struct reading_part *part;
+		struct part *part;
 		uint64_t uj = 0;
 		bool wrapped = false;
 		int rc = read_zone(s, z, dt_ns, state, &uj, &wrapped);

@@ -20,19 +20,18 @@ const char *reading_quality_name(enum reading_quality q)
 	return (size_t)q < ARRAY_SIZE(names) ? names[q] : "?";
 }
 
-struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
-				  enum reading_quality q)
+struct part *reading_part(struct reading *r, enum domain d, unsigned int unit, enum reading_quality q)
 {
-	struct reading_part *p;
+	struct part *p;
 	uint32_t i;
 
 	for (i = 0; i < r->nparts; i++)
 		if (r->part[i].domain == d && r->part[i].unit == unit)
 			return &r->part[i];
-	if (r->nparts == READING_PARTS_MAX)
-		return &r->part[READING_PARTS_MAX - 1];
+	if (r->nparts == PARTS_MAX)
+		return &r->part[PARTS_MAX - 1];
 	p = &r->part[r->nparts++];
-	*p = (struct reading_part){
+	*p = (struct part){
 		.domain = (uint8_t)d,
 		.quality = (uint8_t)q,
 		.unit = (uint8_t)unit,

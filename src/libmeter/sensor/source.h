@@ -13,6 +13,7 @@
 
 #include "src/libcore/domain.h"
 #include "src/libcore/gpuvalue.h"
+#include "src/libmeter/sensor/part.h"
 #include "src/libutil/errmsg.h"
 
 /*
@@ -36,46 +37,13 @@ uint64_t *source_state_find(struct source_state *state, const char *name);
 int source_state_put(struct source_state *state, const char *name, uint64_t raw);
 void source_state_drop(struct source_state *state, const char *name);
 
-/* How a reading was made. Each output shows it beside the value. */
-enum reading_quality {
-	QUALITY_COUNTER,    /* the sensor counts energy itself */
-	QUALITY_INTEGRATED, /* power, integrated over time by the trapezoid rule */
-	QUALITY_ESTIMATE,   /* no sensor: a model */
-};
-const char *reading_quality_name(enum reading_quality q); /* "counter", "integrated", ... */
-
 /*
- * The energy that one unit of a domain used. From its first good reading on, a source lists the
- * same parts in the same order. A part for which there is no new value has 0 uJ.
+ * What a source measured. From its first good reading on, a source lists the same parts in the same order.
+ * A part for which there is no new value has 0 uJ.
  */
-struct reading_part {
-	uint8_t domain;	 /* enum domain */
-	uint8_t quality; /* enum reading_quality */
-	/*
-	 * Only for DOMAIN_OTHER: the energy is that of the whole node, including parts that other sources
-	 * measure. sources.c subtracts those parts (remainder.h).
-	 */
-	bool is_whole_node;
-	/*
-	 * The energy since the last reading is unknown, because this is the first reading, the gap was
-	 * too long, or the counter began again. energy_uj is 0, and counting starts here.
-	 */
-	bool is_new_base;
-	uint8_t unit;	    /* socket or GPU, see domain.h; 0 for DOMAIN_OTHER */
-	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
-	uint64_t idle_mw;   /* idle power, if the source itself knows it (the model); 0: it does not */
-	/*
-	 * The time (CLOCK_MONOTONIC) up to which energy_uj was measured. 0: up to this reading. Sensors
-	 * slower than the tick set it, because a power sample taken 4 s ago says nothing about the time
-	 * since then.
-	 */
-	uint64_t until_ns;
-};
-
-#define READING_PARTS_MAX 64
 struct reading {
 	uint32_t nparts;
-	struct reading_part part[READING_PARTS_MAX];
+	struct part part[PARTS_MAX];
 	uint32_t rejected; /* counters that were unreadable, or whose change was implausible */
 	uint32_t wraps;
 	uint32_t late;	   /* readings that were too old to be used */
@@ -83,10 +51,9 @@ struct reading {
 
 /*
  * For sources: returns the part of this domain and unit. If R has no such part yet, it is added at the end,
- * with 0 uJ. Never NULL: beyond READING_PARTS_MAX the last part is shared, so that no joule gets lost.
+ * with 0 uJ. Never NULL: beyond PARTS_MAX the last part is shared, so that no joule gets lost.
  */
-struct reading_part *reading_part(struct reading *r, enum domain d, unsigned int unit,
-				  enum reading_quality q);
+struct part *reading_part(struct reading *r, enum domain d, unsigned int unit, enum reading_quality q);
 
 /* The last reading of how a GPU is used. */
 struct gpu_reading {

@@ -150,9 +150,8 @@ static void test_who(void)
 	size_t k;
 
 	for (i = 0; i < ARRAY_SIZE(who); i++) {
-		const struct split_part part = { .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
-						 .measured_uj = who[i].measured_uj,
-						 .idle_mw = 10000 };
+		const struct part part = { .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
+					   .energy_uj = who[i].measured_uj, .idle_mw = 10000 };
 		struct split_input in = {
 			.from_ns = 0, .until_ns = S, .node = { .cpus = 8 },
 			.cpu_weight = { who[i].node_busy_ns },
@@ -181,7 +180,7 @@ static void test_who(void)
 static void test_memory(void)
 {
 	const struct split_alloc jobs[] = { { .cpus = 4, .mem_mb = 6000 }, { .cpus = 4 } };
-	const struct split_part part = { .domain = DOMAIN_DRAM, .measured_uj = 8000,
+	const struct part part = { .domain = DOMAIN_DRAM, .energy_uj = 8000,
 					 .idle_mw = 1000 };
 	struct split_line lines[] = { L(0, LINE_BATCH, 4, 6000, 0, S, 0),
 				      L(1, LINE_BATCH, 4, 0, 0, S, 0) };
@@ -203,7 +202,7 @@ static void test_memory(void)
 static void test_refused(void)
 {
 	const struct split_alloc job = { .cpus = 1 };
-	struct split_part part = { .domain = DOMAIN_N };
+	struct part part = { .domain = DOMAIN_N };
 	struct split_line l = { .job = 1, .until_ns = S };
 	struct split_input in = { .from_ns = S, .until_ns = S, .node = { .cpus = 1 } };
 	struct split_share line = { .total_uj = { 77 } };
@@ -223,7 +222,7 @@ static void test_refused(void)
 	in.part = &part;
 	in.nparts = 1;
 	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a domain out of range");
-	part = (struct split_part){ .source = SOURCE_N };
+	part = (struct part){ .source = SOURCE_N };
 	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a source out of range");
 	ok(line.total_uj[0] == 77 && other.total_uj[0] == 77, "nothing was written");
 }
@@ -245,7 +244,7 @@ static uint64_t rnd(uint64_t below)
 struct tick {
 	struct split_alloc job[MAX_JOBS];
 	struct split_line line[MAX_LINES];
-	struct split_part part[MAX_PARTS];
+	struct part part[MAX_PARTS];
 	struct split_input in;
 };
 
@@ -256,13 +255,13 @@ struct result {
 
 static void add_part(struct tick *t, enum domain d, unsigned int unit, bool huge)
 {
-	t->part[t->in.nparts++] = (struct split_part){
+	t->part[t->in.nparts++] = (struct part){
 		.domain = (uint8_t)d,
 		.unit = (uint8_t)unit,
 		.source = (uint8_t)rnd(SOURCE_N),
-		.measured_uj = rnd(8) ? rnd(huge ? UINT64_C(1) << 50 : 400000000) : 0,
+		.energy_uj = rnd(8) ? rnd(huge ? UINT64_C(1) << 50 : 400000000) : 0,
 		.idle_mw = rnd(4) ? rnd(huge ? UINT64_MAX : 200000) : 0,
-		.idle_ns = rnd(4) ? 0 : rnd(20 * S),
+		.used_ns = rnd(4) ? 0 : rnd(20 * S),
 	};
 }
 
@@ -370,8 +369,8 @@ static bool conserves(const struct tick *t, const struct result *r)
 	size_t i;
 
 	for (i = 0; i < t->in.nparts; i++) {
-		measured.total_uj[t->part[i].domain] += t->part[i].measured_uj;
-		measured.source_uj[t->part[i].source] += t->part[i].measured_uj;
+		measured.total_uj[t->part[i].domain] += t->part[i].energy_uj;
+		measured.source_uj[t->part[i].source] += t->part[i].energy_uj;
 	}
 	for (i = 0; i < t->in.nlines; i++)
 		add_share(&sum, &r->line[i]);

@@ -19,7 +19,7 @@ struct got {
 
 struct node_case {
 	const char *name;
-	struct split_part part[3];
+	struct part part[3];
 	size_t nparts;
 	struct split_alloc job[MAX_WHO];
 	struct split_line line[MAX_WHO];
@@ -33,12 +33,12 @@ struct node_case {
 };
 
 #define CPU(unit_, uj, mw)                                                                       \
-	{ .domain = DOMAIN_CPU, .unit = (unit_), .measured_uj = (uj), .idle_mw = (mw) }
+	{ .domain = DOMAIN_CPU, .unit = (unit_), .energy_uj = (uj), .idle_mw = (mw) }
 #define DRAM(unit_, uj, mw)                                                                      \
-	{ .domain = DOMAIN_DRAM, .unit = (unit_), .measured_uj = (uj), .idle_mw = (mw) }
+	{ .domain = DOMAIN_DRAM, .unit = (unit_), .energy_uj = (uj), .idle_mw = (mw) }
 #define GPU(unit_, uj, mw)                                                                       \
-	{ .domain = DOMAIN_GPU, .unit = (unit_), .measured_uj = (uj), .idle_mw = (mw) }
-#define OTHER(uj, mw) { .domain = DOMAIN_OTHER, .measured_uj = (uj), .idle_mw = (mw) }
+	{ .domain = DOMAIN_GPU, .unit = (unit_), .energy_uj = (uj), .idle_mw = (mw) }
+#define OTHER(uj, mw) { .domain = DOMAIN_OTHER, .energy_uj = (uj), .idle_mw = (mw) }
 #define ALLOC(cpus_, ...) { .cpus = (cpus_), .mem_mb = 1000, __VA_ARGS__ }
 #define ON(first, second) .socket_cpus = { (first), (second) }
 #define LINE(job_, kind_, alloc_, ...)                                                           \
@@ -131,8 +131,8 @@ static const struct node_case nodes[] = {
 	  .nlines = 1, .cpu_weight = { 10, 30 }, .domain = DOMAIN_OTHER,
 	  .line_got = { { 250, 6000 } }, .unallocated = { 750, 0 }, .system = { 0, 2000 } },
 	{ .name = "energy that comes late is idle for all of its time",
-	  .part = { { .domain = DOMAIN_OTHER, .measured_uj = 9000, .idle_mw = 1,
-		      .idle_ns = 4 * S } }, .nparts = 1,
+	  .part = { { .domain = DOMAIN_OTHER, .energy_uj = 9000, .idle_mw = 1,
+		      .used_ns = 4 * S } }, .nparts = 1,
 	  .job = { ALLOC(8) }, .line = { LINE(0, LINE_BATCH, ALLOC(8), BUSY(10, 0)) },
 	  .nlines = 1, .cpu_weight = { 10 }, .domain = DOMAIN_OTHER,
 	  .line_got = { { 4000, 5000 } } },

@@ -26,11 +26,11 @@ static void start(void)
 		page.domain_source[d] = reading.from[d] = SOURCE_N;
 }
 
-static struct sources_part *show(enum domain d, unsigned int unit, enum source_id source)
+static struct part *show(enum domain d, unsigned int unit, enum source_id source)
 {
-	struct sources_part *p = &reading.part[reading.nparts++];
+	struct part *p = &reading.part[reading.nparts++];
 
-	*p = (struct sources_part){ .domain = (uint8_t)d, .unit = (uint8_t)unit,
+	*p = (struct part){ .domain = (uint8_t)d, .unit = (uint8_t)unit,
 				    .source = (uint8_t)source };
 	reading.from[d] = source;
 	return p;
@@ -212,7 +212,7 @@ static void test_slow(void)
 	}
 	is_u64(page.part[0].power_mw, 10000, "power is of the time between two readings");
 	is_u64(page.part[0].learned_mw, 10000, "and so is what is learned");
-	is_u64(tick.part[0].idle_ns, 4 * S, "and what of the energy is idle");
+	is_u64(tick.part[0].used_ns, 4 * S, "and what of the energy is idle");
 	reading.part[0].energy_uj = 0;
 	for (i = 0; i < 2 * IDLE_SILENT_INTERVALS; i++)
 		run(0, false);
@@ -220,7 +220,7 @@ static void test_slow(void)
 	is_u64(page.part[0].learned_mw, 10000, "  but it idles as it did");
 	reading.part[0].energy_uj = 1000000;
 	run(0, false);
-	is_u64(tick.part[0].idle_ns, 0, "  and its next energy is of the window");
+	is_u64(tick.part[0].used_ns, 0, "  and its next energy is of the window");
 }
 
 int main(void)

@@ -31,7 +31,7 @@ static void begin(struct node *n)
 }
 
 static void tick(struct node *n, uint64_t dt_ns, uint64_t parts_uj, bool missing,
-		 const struct reading_part *part)
+		 const struct part *part)
 {
 	const struct remainder_tick t = {
 		.now_ns = n->now_ns += dt_ns,
@@ -53,7 +53,7 @@ static void tick(struct node *n, uint64_t dt_ns, uint64_t parts_uj, bool missing
 /* A second; the node's sensor shows UJ up to AGO_NS ago (0: now). */
 static void second(struct node *n, uint64_t parts_uj, uint64_t uj, uint64_t ago_ns)
 {
-	const struct reading_part part = {
+	const struct part part = {
 		.domain = DOMAIN_OTHER,
 		.is_whole_node = true,
 		.energy_uj = uj,
@@ -66,14 +66,14 @@ static void second(struct node *n, uint64_t parts_uj, uint64_t uj, uint64_t ago_
 /* A second in which the node's sensor shows nothing new. */
 static void second_old(struct node *n, uint64_t parts_uj, uint64_t until_ns)
 {
-	const struct reading_part part = { .is_whole_node = true, .until_ns = until_ns };
+	const struct part part = { .is_whole_node = true, .until_ns = until_ns };
 
 	tick(n, SEC, parts_uj, false, &part);
 }
 
 static void base(struct node *n, uint64_t until_ns)
 {
-	const struct reading_part part = {
+	const struct part part = {
 		.is_whole_node = true, .is_new_base = true, .until_ns = until_ns,
 	};
 
@@ -234,7 +234,7 @@ static uint64_t long_parts_uj(unsigned int s)
 }
 
 static void one_second(struct node *n, const struct long_interval *l, unsigned int s,
-		       const struct reading_part *part)
+		       const struct part *part)
 {
 	uint64_t uj = long_parts_uj(s) - long_parts_uj(s - 1);
 	unsigned int i;
@@ -246,7 +246,7 @@ static void one_second(struct node *n, const struct long_interval *l, unsigned i
 
 static void test_long_interval(const struct long_interval *l)
 {
-	struct reading_part part = { .is_whole_node = true, .until_ns = START };
+	struct part part = { .is_whole_node = true, .until_ns = START };
 	uint64_t off_uj = 0;
 	unsigned int known_s = 0;
 	struct node n;
@@ -338,7 +338,7 @@ static void test_silence(void)
 
 static void test_missing_parts(void)
 {
-	const struct reading_part some = { .is_whole_node = true, .energy_uj = 500 };
+	const struct part some = { .is_whole_node = true, .energy_uj = 500 };
 	struct node n;
 	unsigned int i;
 
@@ -434,7 +434,7 @@ static void one_history(uint64_t *seed)
 	for (i = 0; i < 600; i++) {
 		uint64_t dt = scratch_random(seed) % 8 ? SEC : scratch_random(seed) % (SEC / 50);
 		uint64_t parts = scratch_random(seed) % 300 * dt / 1000;
-		struct reading_part part = { .is_whole_node = true };
+		struct part part = { .is_whole_node = true };
 		bool missing = scratch_random(seed) % 16 == 0;
 		int64_t before = n.other_uj;
 

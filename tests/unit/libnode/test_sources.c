@@ -16,7 +16,7 @@ struct fake {
 	int open_rc, read_rc;
 	uint32_t late;
 	uint32_t nparts;
-	struct reading_part part[4];
+	struct part part[4];
 	unsigned int reads;
 	bool is_open;
 	size_t gpus;
@@ -140,10 +140,10 @@ static void no_sources(void)
 static void shows(enum source_id id, enum domain d, uint8_t unit, uint64_t uj)
 {
 	struct fake *f = &fake[id];
-	struct reading_part *p = &f->part[f->nparts++];
+	struct part *p = &f->part[f->nparts++];
 
 	f->open_rc = 0;
-	*p = (struct reading_part){
+	*p = (struct part){
 		.domain = d == DOMAIN_N ? DOMAIN_OTHER : (uint8_t)d,
 		.is_whole_node = d == DOMAIN_N,
 		.unit = unit,

@@ -520,19 +520,19 @@ static void test_lists_of_processes(void)
 	free(m.topology);
 }
 
-static void teach(struct machine *m, const struct split_part *like, uint64_t measured_uj,
+static void teach(struct machine *m, const struct part *like, uint64_t measured_uj,
 		  uint64_t dt_ns, bool is_tainted)
 {
 	m->tick.nparts = 2;
 	m->tick.part[0] = *like;
-	m->tick.part[0].measured_uj = measured_uj;
-	m->tick.part[1] = (struct split_part){ .domain = DOMAIN_CPU, .unit = 1,
+	m->tick.part[0].energy_uj = measured_uj;
+	m->tick.part[1] = (struct part){ .domain = DOMAIN_CPU, .unit = 1,
 					       .source = SOURCE_RAPL, .idle_mw = 5000 };
 	weights_learn(m->w, &m->tick, dt_ns, is_tainted);
 }
 
 /* A mixed load on CPU 0, which costs so much per event, above 20 W of idle power. */
-static void learn(struct machine *m, const struct split_part *like, bool is_tainted)
+static void learn(struct machine *m, const struct part *like, bool is_tainted)
 {
 	uint64_t seed = 4711;
 	int i;
@@ -565,7 +565,7 @@ static void test_learns(void)
 {
 	static const struct {
 		const char *name;
-		struct split_part part;
+		struct part part;
 		bool is_tainted;
 		double want;
 	} t[] = {

@@ -119,7 +119,7 @@ static inline void fake_node_read_one(struct source *s, unsigned int i, uint64_t
 {
 	struct fake_counter *c = &s->sensor->counter[i];
 	struct counter *k = &s->counter[i];
-	struct reading_part *part = reading_part(ret, c->domain, c->unit, QUALITY_COUNTER);
+	struct part *part = reading_part(ret, c->domain, c->unit, QUALITY_COUNTER);
 	char name[2][24];
 	const uint64_t *base;
 	const uint64_t *age;

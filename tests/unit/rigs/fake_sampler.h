@@ -86,12 +86,12 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 			  !fake_has_keys(f, page);
 	tick.t_mono_ns = now ? now : clock_mono_ns();
 	tick.nparts = 2;
-	tick.part[0] = (struct split_part){ .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
-					    .idle_mw = 10000, .idle_ns = f->cpu_ns };
-	tick.part[1] = (struct split_part){ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL };
+	tick.part[0] = (struct part){ .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
+					    .idle_mw = 10000, .used_ns = f->cpu_ns };
+	tick.part[1] = (struct part){ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL };
 	if (page->t_mono_ns) { /* the first reading is the base */
-		tick.part[0].measured_uj = cpu_uj;
-		tick.part[1].measured_uj = dram_uj;
+		tick.part[0].energy_uj = cpu_uj;
+		tick.part[1].energy_uj = dram_uj;
 	}
 	page->domain_source[DOMAIN_CPU] = SOURCE_RAPL;
 	page->domain_source[DOMAIN_DRAM] = SOURCE_MODEL;

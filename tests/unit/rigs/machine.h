@@ -89,7 +89,7 @@ static inline void machine_put(const struct machine *m, const char *path, const 
 		diag("cannot write %s", path);
 }
 
-static inline const struct reading_part *machine_part(const struct machine *m, enum domain d,
+static inline const struct part *machine_part(const struct machine *m, enum domain d,
 						      unsigned int unit)
 {
 	uint32_t i;
@@ -103,7 +103,7 @@ static inline const struct reading_part *machine_part(const struct machine *m, e
 /* UINT64_MAX: no such part. */
 static inline uint64_t machine_uj(const struct machine *m, enum domain d, unsigned int unit)
 {
-	const struct reading_part *p = machine_part(m, d, unit);
+	const struct part *p = machine_part(m, d, unit);
 
 	return p ? p->energy_uj : UINT64_MAX;
 }

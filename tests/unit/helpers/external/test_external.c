@@ -432,7 +432,7 @@ static void test_cannot_open(void)
 
 static void test_energy(void)
 {
-	const struct reading_part *node;
+	const struct part *node;
 	struct sum sum = { 0 };
 	struct machine m;
 	char buf[256];
@@ -495,7 +495,7 @@ static void test_late(void)
 static void test_power(void)
 {
 	const uint64_t begin_ms = ago_ms(92000);
-	const struct reading_part *gpu;
+	const struct part *gpu;
 	struct sum sum = { 0 };
 	struct machine m;
 

@@ -122,7 +122,7 @@ static bool is_read_since(const struct machine *m, uint64_t begin_ns)
 static int machine_read_all(struct machine *m, uint64_t dt_ns)
 {
 	uint64_t begin_ns = clock_mono_ns();
-	uint64_t uj[READING_PARTS_MAX] = { 0 };
+	uint64_t uj[PARTS_MAX] = { 0 };
 	uint32_t rejected = 0;
 	uint32_t i;
 	int rc;
@@ -154,9 +154,9 @@ static int machine_read_first(struct machine *m, uint64_t dt_ns)
 	return rc;
 }
 
-static const struct reading_part *part(const struct machine *m, enum domain d, unsigned int unit)
+static const struct part *part(const struct machine *m, enum domain d, unsigned int unit)
 {
-	static const struct reading_part none;
+	static const struct part none;
 	uint32_t i;
 
 	for (i = 0; i < m->r.nparts; i++)

@@ -308,7 +308,7 @@ static int run_read(struct run *r)
 {
 	struct reading reading = { 0 };
 	int rc = ops->read(r->source, INTERVAL_NS, 0, &r->state, &reading);
-	const struct reading_part *p = &reading.part[0];
+	const struct part *p = &reading.part[0];
 
 	if (rc < 0)
 		return rc;

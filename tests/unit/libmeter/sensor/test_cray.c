@@ -205,7 +205,7 @@ static void test_torn(void)
 static void test_good(void)
 {
 	struct machine m;
-	const struct reading_part *node;
+	const struct part *node;
 	uint64_t before = clock_mono_ns();
 	char buf[128];
 	uint32_t i;

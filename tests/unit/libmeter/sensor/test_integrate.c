@@ -120,7 +120,7 @@ static void test_remainder(void)
 struct book {
 	struct source_state state;
 	struct reading r;
-	struct reading_part *part;
+	struct part *part;
 };
 
 static int book(struct book *b, uint64_t mw, uint64_t t_ns)
@@ -161,7 +161,7 @@ static void test_slowest(void)
 {
 	struct source_state state = { 0 };
 	struct reading r = { 0 };
-	struct reading_part *part = reading_part(&r, DOMAIN_CPU, 0, QUALITY_INTEGRATED);
+	struct part *part = reading_part(&r, DOMAIN_CPU, 0, QUALITY_INTEGRATED);
 	struct integrate i = fresh();
 
 	(void)integrate_book(&i, &state, "power1", 1000, T0 + 5, &r, part);

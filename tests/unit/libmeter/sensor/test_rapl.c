@@ -367,7 +367,7 @@ static void test_mirrors(void)
 	machine_fini(&m);
 }
 
-static const struct reading_part *psys_of(const struct machine *m)
+static const struct part *psys_of(const struct machine *m)
 {
 	uint32_t i;
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * part.h - the energy of one part of the node in one tick. The same struct goes from the sensor's reading
+ * over the choice of sources to the split.
+ */
+#ifndef CEEMS_PART_H
+#define CEEMS_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/libcore/domain.h"
+
+/* How the energy was read. Each output shows it beside the value. */
+enum reading_quality {
+	QUALITY_COUNTER,    /* the sensor counts energy itself */
+	QUALITY_INTEGRATED, /* power, integrated over time by the trapezoid rule */
+	QUALITY_ESTIMATE,   /* no sensor: a model */
+};
+const char *reading_quality_name(enum reading_quality q); /* "counter", "integrated", ... */
+
+/* The most parts that a node can have. */
+#define PARTS_MAX 64
+
+/* One unit of a domain: a socket's CPUs, its memory, a GPU, or the node's rest (fans, power supplies, disks). */
+struct part {
+	uint8_t domain; /* enum domain */
+	/*
+	 * Number of the socket or GPU, see domain.h; 0 for DOMAIN_OTHER. The only CPU or memory part of a
+	 * node stands for all its sockets. So does a part whose socket has no CPUs.
+	 */
+	uint8_t unit;
+	uint8_t source;	 /* enum source_id; sources_read() sets it */
+	uint8_t quality; /* enum reading_quality */
+	/*
+	 * Only in a source's reading of DOMAIN_OTHER: the energy is that of the whole node, including parts
+	 * that other sources measure. sources.c subtracts those parts (remainder.h).
+	 */
+	bool is_whole_node;
+	/*
+	 * Only in a source's reading: the energy since the last reading is unknown, because this is the
+	 * first reading, the gap was too long, or the counter began again. energy_uj is 0, and counting
+	 * starts here.
+	 */
+	bool is_new_base;
+	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
+	/* Idle power. In a reading, only what the source itself states (the model). 0: not known. */
+	uint64_t idle_mw;
+	/*
+	 * Only in a source's reading: the time (CLOCK_MONOTONIC) up to which energy_uj was measured. 0: up
+	 * to this reading. Sensors slower than the tick set it, because a power sample taken 4 s ago says
+	 * nothing about the time since then.
+	 */
+	uint64_t until_ns;
+	/* Only for the split: the time in which energy_uj was used, if longer than the tick; else 0. */
+	uint64_t used_ns;
+};
+
+#endif
