@@ -32,7 +32,7 @@ struct ledger_book {
 	struct split_line split[LEDGER_STEPS];
 	struct split_alloc job[LEDGER_JOBS];
 	uint32_t job_index[LEDGER_JOBS]; /* [I]: 1 + the index into job[] of page->job[I]; 0: it has no line */
-	struct split_share share[LEDGER_STEPS];
+	struct account share[LEDGER_STEPS];
 	_Alignas(16) unsigned char work[];
 };
 
@@ -408,19 +408,14 @@ void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page,
 		held[i] <<= shift;
 }
 
-/* Adds SHARE and its emissions to account TO and to BOOKED. LINE is NULL for `unallocated` and `system`. */
+/* Charges SHARE, and adds it to account TO and to BOOKED. LINE is NULL for `unallocated` and `system`. */
 static void book_share(const struct ledger_page *page, const struct ledger_charge *charge,
-		       const struct book_line *line, const struct split_share *share,
-		       struct account *to, struct account *booked)
+		       const struct book_line *line, struct account *share, struct account *to,
+		       struct account *booked)
 {
-	struct account a = { .by_counters_uj = share->by_counters_uj };
-
-	memcpy(a.total_uj, share->total_uj, sizeof(a.total_uj));
-	memcpy(a.static_uj, share->static_uj, sizeof(a.static_uj));
-	memcpy(a.source_uj, share->source_uj, sizeof(a.source_uj));
-	ledger_charge_account(page, charge, line, &a);
-	account_add(to, &a);
-	account_add(booked, &a);
+	ledger_charge_account(page, charge, line, share);
+	account_add(to, share);
+	account_add(booked, share);
 }
 
 /*
@@ -461,8 +456,8 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 		.nparts = tick->nparts,
 	};
 	struct account booked = { 0 };
-	struct split_share unallocated;
-	struct split_share sys;
+	struct account unallocated;
+	struct account sys;
 	size_t i;
 	int rc;
 

@@ -24,7 +24,7 @@
 
 struct tick {
 	const struct split_input *in;
-	struct split_share *line, *unallocated, *system;
+	struct account *line, *unallocated, *system;
 	/* scratch memory; each array has SHARERS elements */
 	uint64_t *weight;
 	uint64_t *share;
@@ -39,7 +39,7 @@ size_t split_work_size(size_t njobs, size_t nlines)
 
 /* --- sharing ----------------------------------------------------------------------------- */
 
-static struct split_share *sharer(const struct tick *t, size_t i)
+static struct account *sharer(const struct tick *t, size_t i)
 {
 	if (i < t->in->nlines)
 		return &t->line[i];
@@ -64,7 +64,7 @@ static void share_out(struct tick *t, const struct part *p, uint64_t total, bool
 	rest = apportion(total, t->weight, n, t->share);
 	t->share[otherwise] += rest;
 	for (i = 0; i < n; i++) {
-		struct split_share *s = sharer(t, i);
+		struct account *s = sharer(t, i);
 
 		s->total_uj[p->domain] += t->share[i];
 		s->source_uj[p->source] += t->share[i];
@@ -282,8 +282,8 @@ static bool is_sound(const struct split_input *in)
 	return true;
 }
 
-int split_tick(const struct split_input *in, void *work, struct split_share *line,
-	       struct split_share *unallocated, struct split_share *system)
+int split_tick(const struct split_input *in, void *work, struct account *line,
+	       struct account *unallocated, struct account *system)
 {
 	struct tick t = { in, line, unallocated, system, .weight = work };
 	size_t i;
@@ -294,7 +294,7 @@ int split_tick(const struct split_input *in, void *work, struct split_share *lin
 	t.dynamic = t.share + SHARERS(in);
 	t.claims = t.dynamic + SHARERS(in);
 	for (i = 0; i < SHARERS(in); i++)
-		memset(sharer(&t, i), 0, sizeof(struct split_share));
+		memset(sharer(&t, i), 0, sizeof(struct account));
 	memset(t.dynamic, 0, SHARERS(in) * sizeof(*t.dynamic));
 	for (i = 0; i < in->nparts; i++)
 		if (in->part[i].domain != DOMAIN_OTHER)

@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libledger/account.h"
 #include "src/libmeter/sensor/part.h"
 
 /* What Slurm gave to a job or a step on this node. */
@@ -76,22 +77,14 @@ struct split_input {
 	size_t nlines;
 };
 
-/* The energy of a line, of `unallocated` or of `system` in the window. */
-struct split_share {
-	uint64_t total_uj[DOMAIN_N]; /* static and dynamic energy */
-	uint64_t static_uj[DOMAIN_N];
-	uint64_t source_uj[SOURCE_N]; /* total_uj by its source */
-	uint64_t by_counters_uj; /* dynamic energy of CPUs that was split by hardware counters */
-};
-
 /*
- * Splits the energy of IN into the shares LINE[in->nlines], UNALLOCATED and SYSTEM, which are overwritten.
- * WORK is scratch memory of split_work_size() bytes, because a tick must not allocate memory. -EINVAL,
- * nothing is written: the window is empty or backwards, or a line's job or a part's domain or source is
- * out of range.
+ * Splits the energy of IN into LINE[in->nlines], UNALLOCATED and SYSTEM, which are overwritten. Emissions
+ * are not known here, so they are 0. WORK is scratch memory of split_work_size() bytes, because a tick must
+ * not allocate memory. -EINVAL, nothing is written: the window is empty or backwards, or a line's job or a
+ * part's domain or source is out of range.
  */
-int split_tick(const struct split_input *in, void *work, struct split_share *line,
-	       struct split_share *unallocated, struct split_share *system);
+int split_tick(const struct split_input *in, void *work, struct account *line,
+	       struct account *unallocated, struct account *system);
 size_t split_work_size(size_t njobs, size_t nlines);
 
 #endif

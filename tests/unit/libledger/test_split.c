@@ -142,9 +142,9 @@ static const struct {
 
 static void test_who(void)
 {
-	struct split_share line[4];
-	struct split_share free_;
-	struct split_share sys;
+	struct account line[4];
+	struct account free_;
+	struct account sys;
 	uint64_t work[128];
 	size_t i;
 	size_t k;
@@ -186,9 +186,9 @@ static void test_memory(void)
 				      L(1, LINE_BATCH, 4, 0, 0, S, 0) };
 	struct split_input in = { .until_ns = S, .node = { .cpus = 8, .mem_mb = 8000 },
 				  .part = &part, .nparts = 1, .job = jobs, .njobs = 2, .line = lines, .nlines = 2 };
-	struct split_share line[2];
-	struct split_share free_;
-	struct split_share sys;
+	struct account line[2];
+	struct account free_;
+	struct account sys;
 	uint64_t work[128];
 
 	(void)split_tick(&in, work, line, &free_, &sys);
@@ -205,8 +205,8 @@ static void test_refused(void)
 	struct part part = { .domain = DOMAIN_N };
 	struct split_line l = { .job = 1, .until_ns = S };
 	struct split_input in = { .from_ns = S, .until_ns = S, .node = { .cpus = 1 } };
-	struct split_share line = { .total_uj = { 77 } };
-	struct split_share other = { .total_uj = { 77 } };
+	struct account line = { .total_uj = { 77 } };
+	struct account other = { .total_uj = { 77 } };
 	uint64_t work[32];
 
 	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "an empty window");
@@ -249,8 +249,8 @@ struct tick {
 };
 
 struct result {
-	struct split_share line[MAX_LINES];
-	struct split_share unallocated, system;
+	struct account line[MAX_LINES];
+	struct account unallocated, system;
 };
 
 static void add_part(struct tick *t, enum domain d, unsigned int unit, bool huge)
@@ -352,7 +352,7 @@ static bool run(const struct tick *t, struct result *r)
 	       split_tick(&t->in, work, r->line, &r->unallocated, &r->system) == 0;
 }
 
-static void add_share(struct account *to, const struct split_share *s)
+static void add_share(struct account *to, const struct account *s)
 {
 	struct account a = { .by_counters_uj = s->by_counters_uj };
 
@@ -381,7 +381,7 @@ static bool conserves(const struct tick *t, const struct result *r)
 	       (t->in.by_counters || !sum.by_counters_uj);
 }
 
-static uint64_t dynamic_uj(const struct split_share *s, enum domain d)
+static uint64_t dynamic_uj(const struct account *s, enum domain d)
 {
 	return s->total_uj[d] - s->static_uj[d];
 }
@@ -412,7 +412,7 @@ static bool static_is_sane(const struct tick *t, const struct result *r)
 				return false;
 	}
 	for (i = 0; i < t->in.nlines; i++) {
-		const struct split_share *s = &r->line[i];
+		const struct account *s = &r->line[i];
 
 		if (t->line[i].busy_ns)
 			continue; /* idle, and yet it got more? */
@@ -424,8 +424,8 @@ static bool static_is_sane(const struct tick *t, const struct result *r)
 }
 
 /* At most one unit per part apart in each of the two parts: ties go by index. */
-static bool is_close(const struct tick *t, const struct split_share *a,
-		     const struct split_share *b)
+static bool is_close(const struct tick *t, const struct account *a,
+		     const struct account *b)
 {
 	int64_t parts[DOMAIN_N] = { 0 };
 	unsigned int d;

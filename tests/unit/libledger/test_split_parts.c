@@ -149,7 +149,7 @@ static const struct node_case nodes[] = {
 	  .line_got = { { 500, 1000 }, { 500, 1000 } }, .by_counters_uj = { 1000, 0 } },
 };
 
-static bool has_got(const struct split_share *s, enum domain d, struct got want, const char *name)
+static bool has_got(const struct account *s, enum domain d, struct got want, const char *name)
 {
 	uint64_t dynamic_uj = s->total_uj[d] - s->static_uj[d];
 
@@ -161,9 +161,9 @@ static bool has_got(const struct split_share *s, enum domain d, struct got want,
 
 static void test_parts(void)
 {
-	struct split_share line[MAX_WHO];
-	struct split_share free_;
-	struct split_share sys;
+	struct account line[MAX_WHO];
+	struct account free_;
+	struct account sys;
 	uint64_t work[128];
 	size_t i;
 	size_t k;
