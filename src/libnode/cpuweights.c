@@ -59,10 +59,11 @@ static uint64_t system_time(uint64_t *debt_ns, uint64_t node_ns, uint64_t lines_
 	return node_ns > known ? node_ns - known : 0;
 }
 
-void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MAX],
-		     const uint64_t socket_ns[SOCKETS_MAX], struct book_line *line, size_t n,
-		     struct book_tick *tick)
+void cpuweights_fill(struct cpuweights *w, struct tick *t)
 {
+	const uint32_t *socket_cpus = t->page->socket_cpus;
+	struct book_tick *tick = &t->book;
+	struct book_line *line = t->line;
 	uint64_t capacity[SOCKETS_MAX];
 	uint64_t known[SOCKETS_MAX];
 	unsigned int s;
@@ -70,13 +71,13 @@ void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MA
 
 	widen(socket_cpus, capacity);
 	memset(tick->cpu_weight, 0, sizeof(tick->cpu_weight));
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < t->nlines; i++) {
 		uint64_t busy_ns = used_in_window(&line[i]);
 		const uint64_t *where = known;
 
 		widen(line[i].s->id.step_socket_cpus, known);
 		if (is_empty(known))
-			where = is_empty(socket_ns) ? capacity : socket_ns;
+			where = is_empty(t->socket_ns) ? capacity : t->socket_ns;
 		(void)apportion(busy_ns, where, SOCKETS_MAX, line[i].cpu_weight);
 		line[i].mem_weight = busy_ns;
 		tick->mem_weight += busy_ns;
@@ -84,7 +85,7 @@ void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MA
 			tick->cpu_weight[s] += line[i].cpu_weight[s];
 	}
 	for (s = 0; s < SOCKETS_MAX; s++) {
-		uint64_t rest = system_time(&w->debt_ns[s], socket_ns[s], tick->cpu_weight[s],
+		uint64_t rest = system_time(&w->debt_ns[s], t->socket_ns[s], tick->cpu_weight[s],
 					    LAG_NS * socket_cpus[s]);
 
 		tick->cpu_weight[s] += rest;

@@ -6,7 +6,7 @@
 #ifndef CEEMS_CPUWEIGHTS_H
 #define CEEMS_CPUWEIGHTS_H
 
-#include "src/libledger/ledger_book.h"
+#include "src/libnode/tick.h"
 
 /* CPU time that lines have in advance of the node, by socket (cpuweights.c). Zeroed: none. */
 struct cpuweights {
@@ -14,15 +14,12 @@ struct cpuweights {
 };
 
 /*
- * Fills the weights of LINE[n] and TICK. SOCKET_NS is the CPU time of all processes on each socket
- * since the last tick, SOCKET_CPUS the number of CPUs of each socket.
+ * Fills the weights of T and of its lines from their CPU time and from socket_ns.
  *
  * A step's CPU time is divided among the sockets in proportion to the step's cores there. If its
  * cores are not known, it is divided as the node's CPU time is. The memory weight of a step is its
  * CPU time, too, since a step that computes also moves data.
  */
-void cpuweights_fill(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MAX],
-		     const uint64_t socket_ns[SOCKETS_MAX], struct book_line *line, size_t n,
-		     struct book_tick *tick);
+void cpuweights_fill(struct cpuweights *w, struct tick *t);
 
 #endif

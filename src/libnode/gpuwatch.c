@@ -118,20 +118,20 @@ static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_i
  * Adds the last reading of GPU UNIT to the steps, for the time from FROM_NS to UNTIL_NS. TAILS: only to steps that end in
  * this tick and have had a reading before.
  */
-static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
-			const struct book_line *line, size_t n, unsigned int unit, uint64_t from_ns, uint64_t until_ns,
-			bool tails)
+static void book_window(struct gpuwatch *w, struct ledger_book *b, const struct tick *t, unsigned int unit,
+			uint64_t from_ns, uint64_t until_ns, bool tails)
 {
+	const struct book_line *line = t->line;
 	const struct gpu_last *last = &w->last[unit];
 	uint64_t buf[GPU_VALUE_N];
 	size_t i;
 
 	if (from_ns >= until_ns)
 		return;
-	ledger_book_gpu_held(b, page, unit, from_ns, until_ns, w->held);
-	for (i = 0; i < n; i++)
+	ledger_book_gpu_held(b, t->page, unit, from_ns, until_ns, w->held);
+	for (i = 0; i < t->nlines; i++)
 		if (w->held[i] && (!tails || (line[i].is_last && line[i].s->t_open_mono_ns < last->until_ns)))
-			ledger_gpu_book(&page->step[line[i].slot].gpu, w->held[i],
+			ledger_gpu_book(&t->page->step[line[i].slot].gpu, w->held[i],
 					values_of(w, &line[i].s->id, unit, buf));
 }
 
@@ -141,11 +141,12 @@ static void book_window(struct gpuwatch *w, struct ledger_book *b, struct ledger
  * Returns true if of all steps of its job, line I held the largest share of the GPU. Errors are added only to that step,
  * so that the sum over the steps is the number of errors of the job.
  */
-static bool is_most(const struct gpuwatch *w, const struct book_line *line, size_t n, size_t i)
+static bool is_most(const struct gpuwatch *w, const struct tick *t, size_t i)
 {
+	const struct book_line *line = t->line;
 	size_t k;
 
-	for (k = 0; k < n; k++)
+	for (k = 0; k < t->nlines; k++)
 		if (line[k].s->id.job_id == line[i].s->id.job_id &&
 		    (w->held[k] > w->held[i] || (w->held[k] == w->held[i] && k < i)))
 			return false;
@@ -212,18 +213,18 @@ static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
  * Adds the errors to the steps. SINCE_NS is the time of the last reading; the readings of a lost
  * GPU have no times.
  */
-static void book_xids(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page,
-		      const struct book_line *line, size_t n, unsigned int unit, uint64_t since_ns,
-		      const struct new_xids *xids)
+static void book_xids(struct gpuwatch *w, struct ledger_book *b, const struct tick *t, unsigned int unit,
+		      uint64_t since_ns, const struct new_xids *xids)
 {
+	const struct book_line *line = t->line;
 	size_t i;
 
 	if (!xids->is_any || !since_ns)
 		return;
-	ledger_book_gpu_held(b, page, unit, since_ns, w->last[unit].until_ns, w->held);
-	for (i = 0; i < n; i++)
-		if (w->held[i] && is_most(w, line, n, i))
-			ledger_gpu_count_xids(&page->step[line[i].slot].gpu,
+	ledger_book_gpu_held(b, t->page, unit, since_ns, w->last[unit].until_ns, w->held);
+	for (i = 0; i < t->nlines; i++)
+		if (w->held[i] && is_most(w, t, i))
+			ledger_gpu_count_xids(&t->page->step[line[i].slot].gpu,
 					      xids_of(xids, instances_of(&line[i].s->id, unit)));
 }
 
@@ -289,39 +290,39 @@ static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *re
 	memcpy(last->value, gpu->value, sizeof(last->value));
 }
 
-void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page, const struct book_line *line,
-		   size_t n, const struct gpu_reading *gpu, size_t ngpus,
-		   const struct gpu_instance_reading *instance, size_t ninstances, uint64_t now_mono_ns)
+void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, const struct tick *t)
 {
 	bool is_held = false, is_last = false, is_new = false;
 	uint64_t since_ns, from_ns;
 	struct new_xids xids;
 	size_t i;
 
-	w->instance = instance;
-	w->ninstances = ninstances;
-	for (i = 0; i < n && ngpus; i++) {
-		bool holds = any_held(line[i].s->id.job_gpu_ppm);
+	w->instance = t->instance;
+	w->ninstances = t->ninstances;
+	for (i = 0; i < t->nlines && t->ngpus; i++) {
+		bool holds = any_held(t->line[i].s->id.job_gpu_ppm);
 
 		is_held |= holds;
-		is_last |= holds && line[i].is_last;
+		is_last |= holds && t->line[i].is_last;
 	}
-	for (i = 0; i < ngpus; i++) {
-		unsigned int unit = gpu[i].unit;
+	for (i = 0; i < t->ngpus; i++) {
+		const struct gpu_reading *gpu = &t->gpu[i];
+		unsigned int unit = gpu->unit;
 
-		if (gpu[i].until_ns > w->last[unit].until_ns) {
+		if (gpu->until_ns > w->last[unit].until_ns) {
 			is_new = true;
 			since_ns = w->last[unit].until_ns;
-			take(w, &gpu[i], &from_ns);
-			find_xids(w, unit, gpu[i].value[GPU_VALUE_XID_ERRORS], &xids);
+			take(w, gpu, &from_ns);
+			find_xids(w, unit, gpu->value[GPU_VALUE_XID_ERRORS], &xids);
 			if (is_held) {
-				book_window(w, b, page, line, n, unit, from_ns, gpu[i].until_ns, /* tails= */ false);
-				book_xids(w, b, page, line, n, unit, since_ns, &xids);
+				book_window(w, b, t, unit, from_ns, gpu->until_ns, /* tails= */ false);
+				book_xids(w, b, t, unit, since_ns, &xids);
 			}
 		}
 		if (is_last && w->last[unit].until_ns)
-			book_window(w, b, page, line, n, unit, w->last[unit].until_ns, now_mono_ns, /* tails= */ true);
+			book_window(w, b, t, unit, w->last[unit].until_ns, t->book.t_mono_ns,
+				    /* tails= */ true);
 	}
-	for (i = 0; i < n && is_held && is_new; i++)
-		book_memory(w, page, &line[i]);
+	for (i = 0; i < t->nlines && is_held && is_new; i++)
+		book_memory(w, t->page, &t->line[i]);
 }

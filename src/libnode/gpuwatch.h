@@ -9,7 +9,7 @@
 #ifndef CEEMS_GPUWATCH_H
 #define CEEMS_GPUWATCH_H
 
-#include "src/libledger/ledger_book.h"
+#include "src/libnode/tick.h"
 
 struct gpuwatch;
 
@@ -18,14 +18,10 @@ int gpuwatch_create(struct gpuwatch **ret);
 void gpuwatch_destroy(struct gpuwatch *w);
 
 /*
- * Books new readings in a tick. PAGE is the ledger page being written. LINE[n] is from
- * ledger_book_collect() at NOW, GPU[ngpus] from sources_gpus(), INSTANCE[ninstances] from
- * sources_instances(). A step that holds MIG instances gets their use and memory instead of a part
- * of the whole GPU's. For the time from the last reading to the end of a step, the use is assumed
- * to continue. A step that ends before any reading has no values.
+ * Books the new readings of GPUs and MIG instances of T in its page. A step that holds MIG instances gets
+ * their use and memory instead of a part of the whole GPU's. For the time from the last reading to the end
+ * of a step, the use is assumed to continue. A step that ends before any reading has no values.
  */
-void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, struct ledger_page *page, const struct book_line *line,
-		   size_t n, const struct gpu_reading *gpu, size_t ngpus,
-		   const struct gpu_instance_reading *instance, size_t ninstances, uint64_t now_mono_ns);
+void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, const struct tick *t);
 
 #endif

@@ -89,18 +89,20 @@ static void book_parts(struct ledger_memory *m, const struct memuse_parts *p, ui
 	m->read_mono_ns = now_ns;
 }
 
-static void book_jobs(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n)
+static void book_jobs(struct memwatch *w, const struct tick *t)
 {
+	const struct book_line *line = t->line;
+	struct ledger_page *page = t->page;
 	size_t i;
 
 	memset(w->job_bytes, 0, page->njobs * sizeof(*w->job_bytes));
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < t->nlines; i++) {
 		const struct ledger_step_account *a = &page->step[line[i].slot];
 
 		if (a->job && a->memory.read_mono_ns && !line[i].is_last)
 			w->job_bytes[a->job - 1] += a->memory.held_bytes;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < t->nlines; i++) {
 		struct ledger_step_account *a = &page->step[line[i].slot];
 
 		if (a->job && a->memory.read_mono_ns && line[i].s->id.step_id == LEDGER_STEP_EXTERN)
@@ -142,13 +144,12 @@ static bool is_due(const struct ledger_memory *m, uint64_t open_ns, uint64_t now
 }
 
 /* Returns the entry to read for a line. NULL: it is not due in this tick, or cannot be read. */
-static struct entry *due_entry(struct memwatch *w, const struct ledger_page *page, const struct book_line *line,
-			       uint64_t now_ns)
+static struct entry *due_entry(struct memwatch *w, const struct tick *t, const struct book_line *line)
 {
 	struct entry *e = &w->entry[line->slot];
 
 	if (line->state != SLOT_OPEN || line->is_dead ||
-	    !is_due(&page->step[line->slot].memory, line->s->t_open_mono_ns, now_ns) ||
+	    !is_due(&t->page->step[line->slot].memory, line->s->t_open_mono_ns, t->book.t_mono_ns) ||
 	    !atomic_load_explicit(&line->s->cgroup_known, memory_order_acquire))
 		return NULL;
 	if (!e->is_tried)
@@ -157,7 +158,7 @@ static struct entry *due_entry(struct memwatch *w, const struct ledger_page *pag
 }
 
 /* Reads the memory of a step and adds it to its account. If that fails, the last values stay. */
-static void read_entry(struct entry *e, struct ledger_page *page, const struct book_line *line, uint64_t now_ns)
+static void read_entry(struct entry *e, const struct tick *t, const struct book_line *line)
 {
 	struct memuse_parts parts;
 
@@ -165,39 +166,37 @@ static void read_entry(struct entry *e, struct ledger_page *page, const struct b
 		return;
 	e->parts = parts;
 	e->is_known = true;
-	book_parts(&page->step[line->slot].memory, &parts, line->s->t_open_mono_ns, now_ns);
+	book_parts(&t->page->step[line->slot].memory, &parts, line->s->t_open_mono_ns, t->book.t_mono_ns);
 }
 
-static void read_files(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
-		       uint64_t now_ns)
+static void read_files(struct memwatch *w, const struct tick *t)
 {
 	unsigned int left = MEMWATCH_FILES;
 	size_t i;
 
-	for (i = 0; i < n && left; i++) {
-		const struct book_line *l = &line[w->turn++ % n];
-		struct entry *e = due_entry(w, page, l, now_ns);
+	for (i = 0; i < t->nlines && left; i++) {
+		const struct book_line *l = &t->line[w->turn++ % t->nlines];
+		struct entry *e = due_entry(w, t, l);
 
 		if (!e || memuse_opens_files(e->memuse))
 			continue;
-		read_entry(e, page, l, now_ns);
+		read_entry(e, t, l);
 		left--;
 	}
 }
 
-static void read_list(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
-		      uint64_t now_ns)
+static void read_list(struct memwatch *w, const struct tick *t)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		const struct book_line *l = &line[w->list_turn++ % n];
-		struct entry *e = due_entry(w, page, l, now_ns);
+	for (i = 0; i < t->nlines; i++) {
+		const struct book_line *l = &t->line[w->list_turn++ % t->nlines];
+		struct entry *e = due_entry(w, t, l);
 
 		if (!e || !memuse_opens_files(e->memuse))
 			continue;
-		read_entry(e, page, l, now_ns);
-		w->listed_ns = now_ns;
+		read_entry(e, t, l);
+		w->listed_ns = t->book.t_mono_ns;
 		return;
 	}
 }
@@ -213,18 +212,17 @@ static void close_gone(struct memwatch *w)
 	}
 }
 
-void memwatch_read(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
-		   uint64_t now_mono_ns)
+void memwatch_read(struct memwatch *w, const struct tick *t)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		entry_of(w, &line[i])->is_needed = true;
+	for (i = 0; i < t->nlines; i++)
+		entry_of(w, &t->line[i])->is_needed = true;
 	close_gone(w);
-	read_files(w, page, line, n, now_mono_ns);
-	if (now_mono_ns - w->listed_ns >= MEMWATCH_LIST_NS)
-		read_list(w, page, line, n, now_mono_ns);
-	book_jobs(w, page, line, n);
+	read_files(w, t);
+	if (t->book.t_mono_ns - w->listed_ns >= MEMWATCH_LIST_NS)
+		read_list(w, t);
+	book_jobs(w, t);
 }
 
 const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim)

@@ -9,8 +9,8 @@
 #ifndef CEEMS_MEMWATCH_H
 #define CEEMS_MEMWATCH_H
 
-#include "src/libledger/ledger_book.h"
 #include "src/libmeter/activity/memuse.h"
+#include "src/libnode/tick.h"
 
 /*
  * The longest time between two readings of a step; with ticks of a second, each fifth tick reads it. A young step is read
@@ -35,12 +35,10 @@ int memwatch_create(struct memwatch **ret);
 void memwatch_destroy(struct memwatch *w);
 
 /*
- * Reads the memory of the steps whose turn it is, and books it in PAGE, the ledger page being
- * written. LINE[n] is from ledger_book_collect() at NOW_MONO_NS. The peak in the extern step's
- * account is the peak of the sum over all steps of the job.
+ * Reads the memory of the steps whose turn it is, and books it in the page of T. The peak in the extern
+ * step's account is the peak of the sum over all steps of the job.
  */
-void memwatch_read(struct memwatch *w, struct ledger_page *page, const struct book_line *line, size_t n,
-		   uint64_t now_mono_ns);
+void memwatch_read(struct memwatch *w, const struct tick *t);
 
 /* Returns the last memory reading of the step in SLOT with claim number CLAIM. NULL: there is none. */
 const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim);

@@ -83,21 +83,22 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
-		     struct book_line *line, size_t n, struct book_tick *tick)
+bool memweights_fill(struct memweights *w, struct memstep *const *mem, struct tick *t)
 {
+	const uint64_t now_ns = t->book.t_mono_ns;
+	struct book_line *line = t->line;
 	uint64_t window_ns = less(now_ns, w->tick_ns);
-	uint64_t all_ns = tick->mem_weight;
+	uint64_t all_ns = t->book.mem_weight;
 	uint64_t rest_ns = all_ns;
 	uint64_t rest, sum = 0;
 	size_t i;
 
 	w->tick_ns = now_ns;
-	refresh(w, now_ns, mem, n);
+	refresh(w, now_ns, mem, t->nlines);
 	if (!w->read_ns)
 		return false;
 	rest = w->bytes;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < t->nlines; i++) {
 		const struct memstep *m = mem[i];
 		uint64_t ns = line[i].mem_weight;
 		uint64_t held = m && m->read_ns ? m->bytes : muldiv(w->bytes, ns, all_ns);
@@ -107,6 +108,6 @@ bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *cons
 		rest = less(rest, held);
 		rest_ns = less(rest_ns, ns);
 	}
-	tick->mem_weight = sum + in_use(rest, rest_ns, window_ns);
+	t->book.mem_weight = sum + in_use(rest, rest_ns, window_ns);
 	return true;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "src/libledger/ledger_book.h"
+#include "src/libnode/tick.h"
 
 /* How often a step's memory is read. It changes slowly, and reading it is not cheap. */
 #define MEMWEIGHTS_REFRESH_NS (10 * UINT64_C(1000000000))
@@ -46,13 +46,12 @@ void memweights_open(struct memweights *w, const char *sys_root);
 void memweights_close(struct memweights *w);
 
 /*
- * Replaces the memory weights of LINE[n] and TICK, which are CPU time before, by bytes held. MEM[i]
+ * Replaces the memory weights of T and of its lines, which are CPU time before, by bytes held. MEM[i]
  * is the memory of line i, or NULL. A step's bytes are scaled by its CPU use in the tick: they
  * count fully if one or more CPUs are busy, and not at all if the step sleeps. A step whose memory
  * is unknown gets the share of the node's memory that it has of the CPU time. Returns false, and
  * changes nothing, if the node's memory is unknown.
  */
-bool memweights_fill(struct memweights *w, uint64_t now_ns, struct memstep *const *mem,
-		     struct book_line *line, size_t n, struct book_tick *tick);
+bool memweights_fill(struct memweights *w, struct memstep *const *mem, struct tick *t);
 
 #endif

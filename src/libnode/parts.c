@@ -153,9 +153,11 @@ static void sum_domains(struct ledger_page *page)
 	}
 }
 
-void parts_note(struct parts *p, struct ledger_page *page, const struct sources_reading *r,
-		const struct parts_setup *cf, struct book_tick *tick)
+void parts_note(struct parts *p, const struct parts_setup *cf, struct tick *t)
 {
+	const struct sources_reading *r = &t->sources;
+	struct book_tick *tick = &t->book;
+	struct ledger_page *page = t->page;
 	uint32_t i;
 
 	drop_replaced(p, page, r);
@@ -238,12 +240,12 @@ static void end_window(struct parts *p, struct ledger_page *page, uint32_t i, ui
 
 /* ---------------------------------------------------------------------------------------- */
 
-void parts_advance(struct parts *p, struct ledger_page *page, const struct parts_setup *cf,
-		   const struct book_tick *tick, const struct parts_tick *t)
+void parts_advance(struct parts *p, const struct parts_setup *cf, const struct tick *t)
 {
+	struct ledger_page *page = t->page;
 	uint32_t i;
 
-	add_energy(p, page, tick);
+	add_energy(p, page, &t->book);
 	for (i = 0; i < page->nparts; i++) {
 		struct idle_window *w = &p->window[i];
 

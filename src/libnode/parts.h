@@ -6,11 +6,9 @@
 #ifndef CEEMS_PARTS_H
 #define CEEMS_PARTS_H
 
-#include "src/libledger/ledger_book.h"
 #include "src/libnode/idle.h"
 #include "src/libnode/idlefit.h"
-#include "src/libnode/sources.h"
-#include "src/libnode/weights.h"
+#include "src/libnode/tick.h"
 
 /* The windows and fits of page->part[], by index. Zeroed: empty. */
 struct parts {
@@ -26,26 +24,15 @@ struct parts_setup {
 };
 
 /*
- * Sets the parts of PAGE and of TICK from the readings R: their energy and the idle power to use. To be called
- * before the tick, from page->t_mono_ns to TICK->t_mono_ns, is booked.
+ * Sets the parts of the page and those to be booked from what the sources read: their energy and the idle
+ * power to use. Call it before T is booked.
  */
-void parts_note(struct parts *p, struct ledger_page *page, const struct sources_reading *r,
-		const struct parts_setup *cf, struct book_tick *tick);
-
-/* Facts about a tick that are the same for all parts. */
-struct parts_tick {
-	uint64_t dt_ns;
-	uint64_t busy_ns; /* CPU time of all processes */
-	uint64_t jobs_ns; /* CPU time of jobs */
-	bool is_tainted;  /* do not learn from it, see struct idle_window */
-	struct activity activity;
-};
+void parts_note(struct parts *p, const struct parts_setup *cf, struct tick *t);
 
 /*
- * Ends the windows that are complete with TICK: sets the parts' power in PAGE and learns their idle
- * power. Call it after TICK was booked.
+ * Ends the windows that are complete with T: sets the parts' power in the page and learns their idle power,
+ * unless T is tainted. Call it after T was booked.
  */
-void parts_advance(struct parts *p, struct ledger_page *page, const struct parts_setup *cf,
-		   const struct book_tick *tick, const struct parts_tick *t);
+void parts_advance(struct parts *p, const struct parts_setup *cf, const struct tick *t);
 
 #endif

@@ -101,13 +101,13 @@ static void read_cputime(struct reader *r, struct book_line *line)
 	line->is_told = true;
 }
 
-void readers_read(struct readers *all, struct book_line *line, size_t n,
-		  struct weights_step *const **ret)
+void readers_read(struct readers *all, struct tick *t)
 {
+	struct book_line *line = t->line;
 	size_t i;
 
 	all->have_young = false;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < t->nlines; i++) {
 		struct reader *r = &all->reader[line[i].slot];
 
 		if (line[i].slot >= all->used)
@@ -121,7 +121,7 @@ void readers_read(struct readers *all, struct book_line *line, size_t n,
 			read_cputime(r, &line[i]);
 		all->step[i] = r->step;
 	}
-	*ret = all->step;
+	t->step = all->step;
 }
 
 int readers_modes(struct readers *all, unsigned int slot, uint32_t claim, uint64_t *ret_user_ns,

@@ -7,7 +7,6 @@
 #ifndef CEEMS_READERS_H
 #define CEEMS_READERS_H
 
-#include "src/libledger/ledger_book.h"
 #include "src/libnode/weights.h"
 
 struct readers;
@@ -26,11 +25,10 @@ int readers_create(struct weights *w, struct readers **ret);
 void readers_destroy(struct readers *r);
 
 /*
- * Reads the CPU time of LINE[n], except of steps that ended and reported it themselves. (*RET)[i]
- * is what is open for line i; valid until readers_close_gone().
+ * Reads the CPU time of the lines of T, except of steps that ended and reported it themselves. Sets T's
+ * step[], which is valid until readers_close_gone().
  */
-void readers_read(struct readers *r, struct book_line *line, size_t n,
-		  struct weights_step *const **ret);
+void readers_read(struct readers *r, struct tick *t);
 
 /*
  * Reads the user and system time of the step in SLOT with number CLAIM (cputime.h). -ENOENT: the

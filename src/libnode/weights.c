@@ -217,9 +217,10 @@ static void mean_worths(const struct weights *w, const struct weights_step *step
  * Scales CPU time: on a core whose other thread is busy, it counts less (smt.h). For a step that is bound to CPUs, the
  * mean over these CPUs is used, else the mean over all CPUs.
  */
-static void weigh_threads(const struct weights *w, struct weights_step *const *step,
-			  struct book_line *line, size_t n, struct book_tick *tick)
+static void weigh_threads(const struct weights *w, struct tick *t)
 {
+	struct book_tick *tick = &t->book;
+	struct book_line *line = t->line;
 	uint64_t rest[SOCKETS_MAX];
 	uint64_t of_node[SOCKETS_MAX];
 	unsigned int s;
@@ -228,12 +229,13 @@ static void weigh_threads(const struct weights *w, struct weights_step *const *s
 	mean_worths(w, NULL, of_node);
 	memcpy(rest, tick->cpu_weight, sizeof(rest));
 	memset(tick->cpu_weight, 0, sizeof(tick->cpu_weight));
-	for (i = 0; i < n; i++) {
-		bool is_limited = step[i] && step[i]->is_limited;
+	for (i = 0; i < t->nlines; i++) {
+		const struct weights_step *step = t->step[i];
+		bool is_limited = step && step->is_limited;
 		uint64_t of_step[SOCKETS_MAX];
 
 		if (is_limited)
-			mean_worths(w, step[i], of_step);
+			mean_worths(w, step, of_step);
 		for (s = 0; s < SOCKETS_MAX; s++) {
 			uint64_t ns = line[i].cpu_weight[s];
 
@@ -262,31 +264,28 @@ static struct memstep *memory_of(struct weights_step *step, const struct ledger_
 	return step ? &step->mem : NULL;
 }
 
-static void weigh_memory(struct weights *w, struct weights_step *const *step,
-			 struct book_line *line, size_t n, struct book_tick *tick)
+static void weigh_memory(struct weights *w, struct tick *t)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		w->memstep[i] = memory_of(step[i], line[i].s);
-	(void)memweights_fill(&w->mem, tick->t_mono_ns, w->memstep, line, n, tick);
+	for (i = 0; i < t->nlines; i++)
+		w->memstep[i] = memory_of(t->step[i], t->line[i].s);
+	(void)memweights_fill(&w->mem, w->memstep, t);
 }
 
-void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
-		  struct weights_step *const *step, struct book_line *line, size_t n,
-		  struct book_tick *tick)
+void weights_fill(struct weights *w, const uint64_t *cpu_ns, struct tick *t)
 {
+	bool has_dram = t->page->domain_source[DOMAIN_DRAM] < SOURCE_N;
 	bool has_misses;
 
-	note_cpus(w, cpu_ns, tick->t_mono_ns);
-	if (w->counters && weights_count(w, step, line, n) &&
-	    weights_by_events(w, step, line, n, tick)) {
-		has_misses = weights_by_misses(w, step, line, n, tick);
+	note_cpus(w, cpu_ns, t->book.t_mono_ns);
+	if (w->counters && weights_count(w, t) && weights_by_events(w, t)) {
+		has_misses = weights_by_misses(w, t);
 	} else {
-		weigh_threads(w, step, line, n, tick);
+		weigh_threads(w, t);
 		has_misses = false;
 	}
 	if (has_dram && !has_misses)
-		weigh_memory(w, step, line, n, tick);
+		weigh_memory(w, t);
 	w->ticks++;
 }

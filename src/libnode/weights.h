@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-#include "src/libledger/ledger_book.h"
 #include "src/libmeter/activity/cgcounters.h"
 #include "src/libmeter/sensor/topology.h"
+#include "src/libnode/tick.h"
 #include "src/libutil/errmsg.h"
 
 struct weights;
@@ -44,31 +44,19 @@ struct weights_step *weights_step_open(struct weights *w, const struct cgroup_pa
 void weights_step_close(struct weights_step *step);
 
 /*
- * Improves the weights of LINE[n] and TICK, which must have CPU time (cpuweights.h). STEP[i] is
- * what is open for line i, or NULL. CPU_NS is the CPU time of each CPU since boot. HAS_DRAM: memory
- * weights are needed. Allocates nothing and opens no file, except for a CPU that is online again,
+ * Improves the weights of T and of its lines, which must have CPU time (cpuweights.h). CPU_NS is the CPU
+ * time of each CPU since boot. Allocates nothing and opens no file, except for a CPU that is online again,
  * and for a step's memory at its first reading.
  */
-void weights_fill(struct weights *w, const uint64_t *cpu_ns, bool has_dram,
-		  struct weights_step *const *step, struct book_line *line, size_t n,
-		  struct book_tick *tick);
+void weights_fill(struct weights *w, const uint64_t *cpu_ns, struct tick *t);
 
-/* The activity of all processes in a tick, by socket. The unit is the same in all ticks, for idlefit.h. */
-struct activity {
-	double cpu[SOCKETS_MAX];
-	double mem[SOCKETS_MAX];
-	bool by_time; /* the unit is CPU time, weighted for shared cores; else events at the start values of
-			 fit.h, and cache misses */
-};
-
-/* Computes the activity in TICK, which weights_fill() has filled. */
-void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret);
+/* Sets the activity of T, which weights_fill() has filled. */
+void weights_activity(const struct weights *w, struct tick *t);
 
 /*
- * Learns the cost of events from the energy of the sockets. Call it when the parts of TICK are set.
- * IS_TAINTED: the tick's energy or events are not reliable, so nothing is learned.
+ * Learns the cost of events from the energy of the sockets, unless T is tainted. Call it when the parts of T
+ * are set.
  */
-void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_ns,
-		   bool is_tainted);
+void weights_learn(struct weights *w, const struct tick *t);
 
 #endif

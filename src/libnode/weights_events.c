@@ -48,21 +48,20 @@ static bool has_cycles(const struct events *e)
  * Reads the counters. A tick may be so short that /proc/stat does not move. It then has no events, but its counts are
  * complete: the next tick has its activity.
  */
-bool weights_count(struct weights *w, struct weights_step *const *step,
-		   const struct book_line *line, size_t n)
+bool weights_count(struct weights *w, const struct tick *t)
 {
 	size_t i;
 
 	w->is_whole = read_events(w, w->node, w->is_busy, &w->events) && w->ticks;
-	for (i = 0; i < n; i++) {
-		struct weights_step *st = step[i];
+	for (i = 0; i < t->nlines; i++) {
+		struct weights_step *st = t->step[i];
 
 		if (st)
 			st->is_counted = false;
 		if (!st || !st->counters)
 			continue;
 		/* the step's last tick, so read all its CPUs */
-		st->is_counted = read_events(w, st->counters, line[i].is_last ? NULL : w->is_busy,
+		st->is_counted = read_events(w, st->counters, t->line[i].is_last ? NULL : w->is_busy,
 					     &st->events) &&
 				 !st->is_new && has_cycles(&st->events);
 		st->is_new = false;
@@ -121,15 +120,16 @@ static uint64_t *weight_of(struct book_line *line, unsigned int kind)
 }
 
 /* Replaces the weights of one kind of activity. OF_TICK must have the CPU time of all processes. */
-static void weigh_kind(const struct weights *w, struct weights_step *const *step,
-		       struct book_line *line, size_t n, unsigned int kind, uint64_t *of_tick)
+static void weigh_kind(const struct weights *w, struct tick *t, unsigned int kind, uint64_t *of_tick)
 {
+	struct weights_step *const *step = t->step;
+	struct book_line *line = t->line;
 	uint64_t all = worth_of(w, &w->events, kind);
 	struct counted c = { 0 };
 	uint64_t sum = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < t->nlines; i++)
 		if (is_counted(step[i])) {
 			c.ns += *weight_of(&line[i], kind);
 			*weight_of(&line[i], kind) = worth_of(w, &step[i]->events, kind);
@@ -137,7 +137,7 @@ static void weigh_kind(const struct weights *w, struct weights_step *const *step
 		}
 	if (!c.ns) /* no line with counters was active here: use the ratio of all processes */
 		c = (struct counted){ .weight = all, .ns = *of_tick };
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < t->nlines; i++) {
 		uint64_t *weight = weight_of(&line[i], kind);
 
 		if (!is_counted(step[i]))
@@ -147,33 +147,33 @@ static void weigh_kind(const struct weights *w, struct weights_step *const *step
 	*of_tick = larger(all, sum);
 }
 
-bool weights_by_events(const struct weights *w, struct weights_step *const *step,
-		       struct book_line *line, size_t n, struct book_tick *tick)
+bool weights_by_events(const struct weights *w, struct tick *t)
 {
+	struct book_tick *tick = &t->book;
 	unsigned int s;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		line[i].by_counters = is_counted(step[i]);
-		tick->by_counters |= line[i].by_counters;
+	for (i = 0; i < t->nlines; i++) {
+		t->line[i].by_counters = is_counted(t->step[i]);
+		tick->by_counters |= t->line[i].by_counters;
 	}
 	for (s = 0; s < SOCKETS_MAX && tick->by_counters; s++)
-		weigh_kind(w, step, line, n, s, &tick->cpu_weight[s]);
+		weigh_kind(w, t, s, &tick->cpu_weight[s]);
 	return tick->by_counters;
 }
 
-bool weights_by_misses(const struct weights *w, struct weights_step *const *step,
-		       struct book_line *line, size_t n, struct book_tick *tick)
+bool weights_by_misses(const struct weights *w, struct tick *t)
 {
 	if (!worth_of(w, &w->events, MEMORY) || !cgcounters_has(w->counters, EVENT_LLC_MISSES))
 		return false;
-	weigh_kind(w, step, line, n, MEMORY, &tick->mem_weight);
+	weigh_kind(w, t, MEMORY, &t->book.mem_weight);
 	return true;
 }
 
 /* Computes the activity. If cache misses were not counted, CPU time stands for the activity of memory. */
-void weights_activity(const struct weights *w, const struct book_tick *tick, struct activity *ret)
+void weights_activity(const struct weights *w, struct tick *t)
 {
+	struct activity *ret = &t->activity;
 	struct fit shipped;
 	bool has_misses;
 	unsigned int s;
@@ -184,7 +184,7 @@ void weights_activity(const struct weights *w, const struct book_tick *tick, str
 	for (s = 0; s < SOCKETS_MAX; s++) {
 		const uint64_t *events = w->events.n[s];
 
-		ret->cpu[s] = (double)(ret->by_time ? tick->cpu_weight[s] :
+		ret->cpu[s] = (double)(ret->by_time ? t->book.cpu_weight[s] :
 						      fit_weight(&shipped, events));
 		ret->mem[s] = has_misses ? (double)events[EVENT_LLC_MISSES] :
 							    ret->cpu[s];
@@ -238,9 +238,9 @@ static bool teaches(const struct part *part)
 	       part->unit < SOCKETS_MAX;
 }
 
-void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_ns,
-		   bool is_tainted)
+void weights_learn(struct weights *w, const struct tick *t)
 {
+	const struct book_tick *tick = &t->book;
 	unsigned int cpu_parts = 0;
 	size_t i;
 
@@ -249,9 +249,9 @@ void weights_learn(struct weights *w, const struct book_tick *tick, uint64_t dt_
 	for (i = 0; i < tick->nparts; i++)
 		cpu_parts += tick->part[i].domain == DOMAIN_CPU;
 	w->is_one_part = cpu_parts == 1;
-	for (i = 0; i < SOCKETS_MAX && (is_tainted || !w->is_whole); i++)
+	for (i = 0; i < SOCKETS_MAX && (t->is_tainted || !w->is_whole); i++)
 		clear_window(&w->socket[i]);
-	for (i = 0; i < tick->nparts && !is_tainted && w->is_whole; i++)
+	for (i = 0; i < tick->nparts && !t->is_tainted && w->is_whole; i++)
 		if (teaches(&tick->part[i]))
-			learn_part(w, &tick->part[i], dt_ns);
+			learn_part(w, &tick->part[i], t->dt_ns);
 }

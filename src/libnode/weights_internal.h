@@ -57,16 +57,13 @@ struct weights {
  * Reads the counters of the node and of the steps. Returns false if the counts do not cover the
  * whole tick.
  */
-bool weights_count(struct weights *w, struct weights_step *const *step,
-		   const struct book_line *line, size_t n);
+bool weights_count(struct weights *w, const struct tick *t);
 
 /*
  * Replace CPU time in the weights: by events for CPUs, and by cache misses for memory. Return
  * false, and change nothing, if no line has counts.
  */
-bool weights_by_events(const struct weights *w, struct weights_step *const *step,
-		       struct book_line *line, size_t n, struct book_tick *tick);
-bool weights_by_misses(const struct weights *w, struct weights_step *const *step,
-		       struct book_line *line, size_t n, struct book_tick *tick);
+bool weights_by_events(const struct weights *w, struct tick *t);
+bool weights_by_misses(const struct weights *w, struct tick *t);
 
 #endif

@@ -118,7 +118,7 @@ static void measure_pressure(void)
 static struct readers *open_readers(struct ledger *l, struct weights *w, unsigned int nsteps)
 {
 	static struct book_line line[BUSY_NODE_STEPS];
-	struct weights_step *const *step;
+	struct tick t = { .line = line, .nlines = nsteps };
 	struct readers *r = NULL;
 	unsigned int i;
 
@@ -129,7 +129,7 @@ static struct readers *open_readers(struct ledger *l, struct weights *w, unsigne
 
 		line[i] = (struct book_line){ .slot = i, .claim = s->claim, .s = s, .until_ns = clock_mono_ns() };
 	}
-	readers_read(r, line, nsteps, &step);
+	readers_read(r, &t);
 	return r;
 }
 
@@ -177,26 +177,24 @@ out:
 static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpuwatch *w)
 {
 	static uint64_t ns[TICKS_MAX];
-	static struct gpu_reading gpu[BENCH_GPUS];
+	static struct tick t;
 	uint64_t now_ns = clock_mono_ns();
-	struct ledger_page *page;
-	struct book_line *line;
 	unsigned int i, g;
-	size_t n;
 
+	t.ngpus = BENCH_GPUS;
 	for (i = 0; i < TICKS; i++) {
 		uint64_t before;
 
 		for (g = 0; g < BENCH_GPUS; g++) {
-			gpu[g].unit = (uint8_t)g;
-			gpu[g].from_ns = now_ns + i * NSEC_PER_SEC;
-			gpu[g].until_ns = gpu[g].from_ns + NSEC_PER_SEC;
+			t.gpu[g].unit = (uint8_t)g;
+			t.gpu[g].from_ns = now_ns + i * NSEC_PER_SEC;
+			t.gpu[g].until_ns = t.gpu[g].from_ns + NSEC_PER_SEC;
 		}
-		page = ledger_begin(l);
-		n = ledger_book_collect(b, page, now_ns + (i + 1) * NSEC_PER_SEC, &line);
+		t.page = ledger_begin(l);
+		t.book.t_mono_ns = now_ns + (i + 1) * NSEC_PER_SEC;
+		t.nlines = ledger_book_collect(b, t.page, t.book.t_mono_ns, &t.line);
 		before = clock_thread_cpu_ns();
-		gpuwatch_read(w, b, page, line, n, gpu, BENCH_GPUS, NULL, 0,
-			      now_ns + (i + 1) * NSEC_PER_SEC);
+		gpuwatch_read(w, b, &t);
 		ns[i] = clock_thread_cpu_ns() - before;
 		ledger_turn(l);
 	}

@@ -30,17 +30,28 @@ static const struct {
 
 static struct ledger_slot slot[2];
 
+static void fill_of(struct cpuweights *w, const uint32_t socket_cpus[SOCKETS_MAX], const uint64_t *socket_ns,
+		    struct book_line line[2], struct book_tick *tick)
+{
+	static struct ledger_page page;
+	struct tick t = { .page = &page, .line = line, .nlines = 2 };
+
+	memcpy(page.socket_cpus, socket_cpus, sizeof(page.socket_cpus));
+	memcpy(t.socket_ns, socket_ns, sizeof(t.socket_ns));
+	cpuweights_fill(w, &t);
+	*tick = t.book;
+}
+
 static void fill(struct cpuweights *w, const uint64_t busy_ns[2], const uint64_t *socket_ns,
 		 struct book_line line[2], struct book_tick *tick)
 {
 	static const uint32_t socket_cpus[SOCKETS_MAX] = { 4, 4 };
 	unsigned int i;
 
-	memset(tick, 0, sizeof(*tick));
 	for (i = 0; i < 2; i++)
 		line[i] = (struct book_line){ .s = &slot[i], .booked_ns = 1000,
 					      .busy_ns = 1000 + busy_ns[i] };
-	cpuweights_fill(w, socket_cpus, socket_ns, line, 2, tick);
+	fill_of(w, socket_cpus, socket_ns, line, tick);
 }
 
 static void test_spread(void)
@@ -116,9 +127,9 @@ static void test_told_late(void)
 			  .from_ns = from_ns, .until_ns = until_ns },
 		};
 		struct cpuweights w = { 0 };
-		struct book_tick tick = { 0 };
+		struct book_tick tick;
 
-		cpuweights_fill(&w, socket_cpus, socket_ns, line, 2, &tick);
+		fill_of(&w, socket_cpus, socket_ns, line, &tick);
 		is_u64(line[0].cpu_weight[0], t[i].want_ns, t[i].name);
 		is_u64(line[1].cpu_weight[0], NSEC_PER_SEC, "  beside one that is read");
 	}

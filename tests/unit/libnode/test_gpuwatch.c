@@ -69,13 +69,16 @@ static unsigned int claim(uint32_t job_id, uint32_t step_id, uint64_t after_ns, 
 
 static void tick(uint64_t after_ns)
 {
-	struct ledger_page *page = ledger_begin(node.l);
-	struct book_tick t = { .t_mono_ns = START_NS + after_ns, .node_cpus = 8, .node_mem_mb = 8000 };
-	struct book_line *line;
-	size_t n = ledger_book_collect(node.b, page, t.t_mono_ns, &line);
+	struct tick t = {
+		.page = ledger_begin(node.l),
+		.book = { .t_mono_ns = START_NS + after_ns, .node_cpus = 8, .node_mem_mb = 8000 },
+		.ngpus = ngpus, .instance = instance, .ninstances = ninstances,
+	};
 
-	gpuwatch_read(watch, node.b, page, line, n, gpu, ngpus, instance, ninstances, t.t_mono_ns);
-	if (ledger_book_apply(node.b, page, &t) < 0)
+	memcpy(t.gpu, gpu, ngpus * sizeof(gpu[0]));
+	t.nlines = ledger_book_collect(node.b, t.page, t.book.t_mono_ns, &t.line);
+	gpuwatch_read(watch, node.b, &t);
+	if (ledger_book_apply(node.b, t.page, &t.book) < 0)
 		exit(99);
 	ledger_turn(node.l);
 }

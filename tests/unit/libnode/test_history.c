@@ -288,19 +288,22 @@ static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is
 {
 	const struct parts_setup setup = { .interval_ns = S, .cpus = w->h->cpus };
 	struct ledger_page *page = ledger_begin(w->l);
-	struct book_tick tick = { .t_mono_ns = w->now_ns, .node_cpus = w->h->cpus,
-				  .node_mem_mb = w->h->mem_mb, .chain = &chain,
-				  .t_wall_ns = wall_s[w->t] * S + w->now_ns - START_NS };
-	struct parts_tick all = { .dt_ns = page->t_mono_ns ? w->now_ns - page->t_mono_ns : 0 };
-	struct sources_reading reading;
+	struct tick tick = {
+		.page = page,
+		.book = { .t_mono_ns = w->now_ns, .node_cpus = w->h->cpus,
+			  .node_mem_mb = w->h->mem_mb, .chain = &chain,
+			  .t_wall_ns = wall_s[w->t] * S + w->now_ns - START_NS },
+		.dt_ns = page->t_mono_ns ? w->now_ns - page->t_mono_ns : 0,
+	};
 	struct book_line *line;
-	size_t n;
 	size_t i;
 
+	memcpy(tick.socket_ns, socket_ns, sizeof(tick.socket_ns));
 	memcpy(page->socket_cpus, w->h->socket_cpus, sizeof(page->socket_cpus));
-	sources_read(w->sources, w->now_ns, all.dt_ns, 0, page->state, &reading);
-	n = ledger_book_collect(w->b, page, w->now_ns, &line);
-	for (i = 0; i < n; i++) {
+	sources_read(w->sources, w->now_ns, tick.dt_ns, 0, page->state, &tick.sources);
+	tick.nlines = ledger_book_collect(w->b, page, w->now_ns, &line);
+	tick.line = line;
+	for (i = 0; i < tick.nlines; i++) {
 		unsigned int j = line[i].s->id.job_id - 100;
 		unsigned int k;
 
@@ -310,15 +313,15 @@ static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is
 				line[i].is_told = !w->h->job[j].step[k].is_untold;
 			}
 	}
-	cpuweights_fill(&w->weights, page->socket_cpus, socket_ns, line, n, &tick);
-	memcpy(page->domain_source, reading.from, sizeof(page->domain_source));
+	cpuweights_fill(&w->weights, &tick);
+	memcpy(page->domain_source, tick.sources.from, sizeof(page->domain_source));
 	page->pue_milli = 1200;
 	page->market_known = 1;
 	page->market_mg_per_kwh = 30000;
-	parts_note(&w->parts, page, &reading, &setup, &tick);
-	if (ledger_book_apply(w->b, page, &tick) < 0)
+	parts_note(&w->parts, &setup, &tick);
+	if (ledger_book_apply(w->b, page, &tick.book) < 0)
 		w->r->bad |= 1 << CONSERVED;
-	parts_advance(&w->parts, page, &setup, &tick, &all);
+	parts_advance(&w->parts, &setup, &tick);
 	if (is_turned)
 		ledger_turn(w->l);
 }

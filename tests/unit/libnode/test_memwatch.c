@@ -119,11 +119,10 @@ static unsigned int claim(uint32_t job_id, uint32_t step_id)
 /* AFTER the start, without the booking of energy. */
 static void tick(uint64_t after_ns)
 {
-	struct ledger_page *page = ledger_begin(node.l);
-	struct book_line *line;
-	size_t n = ledger_book_collect(node.b, page, START_NS + after_ns, &line);
+	struct tick t = { .page = ledger_begin(node.l), .book.t_mono_ns = START_NS + after_ns };
 
-	memwatch_read(watch, page, line, n, START_NS + after_ns);
+	t.nlines = ledger_book_collect(node.b, t.page, t.book.t_mono_ns, &t.line);
+	memwatch_read(watch, &t);
 	ledger_turn(node.l);
 }
 

@@ -9,9 +9,8 @@
 
 static struct ledger_page page;
 static struct parts parts;
-static struct sources_reading reading;
 static struct parts_setup setup = { .interval_ns = S, .cpus = 4 };
-static struct book_tick tick;
+static struct tick tick = { .page = &page };
 
 static void start(void)
 {
@@ -19,37 +18,40 @@ static void start(void)
 
 	memset(&page, 0, sizeof(page));
 	memset(&parts, 0, sizeof(parts));
-	memset(&reading, 0, sizeof(reading));
+	memset(&tick.sources, 0, sizeof(tick.sources));
 	setup.configured_mw = 0;
 	page.t_mono_ns = S;
 	for (d = 0; d < DOMAIN_N; d++)
-		page.domain_source[d] = reading.from[d] = SOURCE_N;
+		page.domain_source[d] = tick.sources.from[d] = SOURCE_N;
 }
 
 static struct part *show(enum domain d, unsigned int unit, enum source_id source)
 {
-	struct part *p = &reading.part[reading.nparts++];
+	struct part *p = &tick.sources.part[tick.sources.nparts++];
 
 	*p = (struct part){ .domain = (uint8_t)d, .unit = (uint8_t)unit,
 				    .source = (uint8_t)source };
-	reading.from[d] = source;
+	tick.sources.from[d] = source;
 	return p;
 }
 
-/* Books one tick of a second with the parts of `reading`. */
-static void run_tick(const struct parts_tick *t)
+/* Books one tick of a second with the parts of tick.sources and the other facts of LIKE. */
+static void run_tick(const struct tick *like)
 {
-	tick = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
-	parts_note(&parts, &page, &reading, &setup, &tick);
-	parts_advance(&parts, &page, &setup, &tick, t);
-	page.t_mono_ns = tick.t_mono_ns;
+	tick.dt_ns = like->dt_ns;
+	tick.busy_ns = like->busy_ns;
+	tick.jobs_ns = like->jobs_ns;
+	tick.activity = like->activity;
+	tick.is_tainted = like->is_tainted;
+	tick.book = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
+	parts_note(&parts, &setup, &tick);
+	parts_advance(&parts, &setup, &tick);
+	page.t_mono_ns = tick.book.t_mono_ns;
 }
 
 static void run(uint64_t busy_ns, bool is_tainted)
 {
-	const struct parts_tick t = { .dt_ns = S, .busy_ns = busy_ns, .is_tainted = is_tainted };
-
-	run_tick(&t);
+	run_tick(&(struct tick){ .dt_ns = S, .busy_ns = busy_ns, .is_tainted = is_tainted });
 }
 
 static void test_learn(void)
@@ -63,19 +65,19 @@ static void test_learn(void)
 	is_int(page.part[0].idle, LEDGER_IDLE_NONE, "  and idle power has no origin");
 	run(0, true);
 	is_u64(page.part[0].learned_mw, 0, "nor is that of a tainted window");
-	reading.part[0].energy_uj = 50000000;
+	tick.sources.part[0].energy_uj = 50000000;
 	run(0, false);
 	run(0, false);
 	is_u64(page.part[0].idle_mw, 50000, "that of an idle window is, by socket");
 	is_u64(page.part[1].idle_mw, 40000, "  each its own");
 	is_int(page.part[1].idle, LEDGER_IDLE_LEARNED, "  its origin is 'learned'");
-	is_u64(tick.part[1].idle_mw, 40000, "and it is in force");
+	is_u64(tick.book.part[1].idle_mw, 40000, "and it is in force");
 	is_u64(page.idle_mw[DOMAIN_CPU], 90000, "for the domain too");
 	is_u64(page.part[0].energy_uj, 280000000, "energy is counted by part");
 
 	memset(&parts, 0, sizeof(parts)); /* slurmd is restarted */
 	run(4 * S, false);
-	is_u64(tick.part[0].idle_mw, 50000, "what was learned survives a restart");
+	is_u64(tick.book.part[0].idle_mw, 50000, "what was learned survives a restart");
 	setup.configured_mw = 30000;
 	run(4 * S, false);
 	is_u64(page.part[0].idle_mw + page.part[1].idle_mw, 30000, "IdleWatts wins");
@@ -100,16 +102,16 @@ static void test_silent(void)
 	run(4 * S, false);
 	is_configured(0, 0, "IdleWatts, and no energy yet: the share of no part is known");
 	is_configured(1, 0, "  of neither");
-	reading.part[0].energy_uj = 10000000;
-	reading.part[1].energy_uj = 20000000;
+	tick.sources.part[0].energy_uj = 10000000;
+	tick.sources.part[1].energy_uj = 20000000;
 	run(4 * S, false);
 	is_configured(0, 10000, "it is with energy");
 	is_configured(1, 20000, "  of both");
-	reading.part[0].energy_uj = reading.part[1].energy_uj = 0;
+	tick.sources.part[0].energy_uj = tick.sources.part[1].energy_uj = 0;
 	run(4 * S, false);
 	is_configured(0, 10000, "in a tick without energy the share of the last one stays");
 	is_configured(1, 20000, "  of both");
-	reading.part[1].energy_uj = 20000000;
+	tick.sources.part[1].energy_uj = 20000000;
 	run(4 * S, false);
 	is_configured(0, 0, "a part without energy beside one with some: not known");
 	is_configured(1, 30000, "  the other has all");
@@ -119,10 +121,10 @@ static void test_silent(void)
 /* A second in which socket S does WORK, and draws 40 W and 1 W for each unit of it. */
 static void work(unsigned int s, uint64_t work)
 {
-	struct parts_tick t = { .dt_ns = S, .busy_ns = 4 * S, .activity = { .by_time = true } };
+	struct tick t = { .dt_ns = S, .busy_ns = 4 * S, .activity = { .by_time = true } };
 
 	t.activity.cpu[s] = (double)(work * S);
-	reading.part[s].energy_uj = (40 + work) * 1000000;
+	tick.sources.part[s].energy_uj = (40 + work) * 1000000;
 	run_tick(&t);
 }
 
@@ -145,7 +147,7 @@ static void test_never_idle(void)
 		   page.part[1].idle_mw < 44000,
 	   "a socket whose load never changes has the other's estimate");
 	is_int(page.part[2].idle, LEDGER_IDLE_NONE, "a GPU's is not known");
-	reading.part[0].energy_uj = reading.part[1].energy_uj = 37000000;
+	tick.sources.part[0].energy_uj = tick.sources.part[1].energy_uj = 37000000;
 	run(0, false);
 	run(0, false);
 	is_int(page.part[0].idle, LEDGER_IDLE_LEARNED, "the first idle window ends the estimate");
@@ -155,18 +157,18 @@ static void test_never_idle(void)
 /* 128 cores idle at 200 W; the one that a job keeps busy adds 2.3 W, which are the job's. */
 static void test_one_core(void)
 {
-	const struct parts_tick t = { .dt_ns = S, .busy_ns = S, .jobs_ns = S };
+	const struct tick t = { .dt_ns = S, .busy_ns = S, .jobs_ns = S };
 	unsigned int i;
 
 	start();
 	setup.cpus = 128;
 	show(DOMAIN_CPU, 0, SOURCE_RAPL)->energy_uj = 200000000;
 	run(0, false);
-	reading.part[0].energy_uj = 202300000;
+	tick.sources.part[0].energy_uj = 202300000;
 	for (i = 0; i < 600; i++)
 		run_tick(&t);
 	is_u64(page.part[0].learned_mw, 200000, "with one busy core of 128, learned idle power stays");
-	is_u64(tick.part[0].idle_mw, 200000, "  and the core's power stays dynamic");
+	is_u64(tick.book.part[0].idle_mw, 200000, "  and the core's power stays dynamic");
 	setup.cpus = 4;
 }
 
@@ -177,7 +179,7 @@ static void test_other_source(void)
 	show(DOMAIN_CPU, 1, SOURCE_RAPL)->energy_uj = 10000000;
 	run(0, false);
 	run(0, false);
-	reading.nparts = 0; /* fails */
+	tick.sources.nparts = 0; /* fails */
 	run(0, false);
 	is_u64(page.nparts, 2, "a source that fails keeps its parts");
 	show(DOMAIN_CPU, 0, SOURCE_CRAY)->energy_uj = 30000000;
@@ -191,12 +193,12 @@ static void test_stated(void)
 {
 	start();
 	show(DOMAIN_OTHER, 0, SOURCE_MODEL)->energy_uj = 100000000;
-	reading.part[0].idle_mw = 90000;
+	tick.sources.part[0].idle_mw = 90000;
 	run(0, false);
 	run(0, false);
 	is_u64(page.part[0].idle_mw, 90000, "idle power that the source states");
 	is_int(page.part[0].idle, LEDGER_IDLE_STATED, "  its origin is 'stated'");
-	is_u64(tick.part[0].idle_mw, 90000, "  wins over what was learned");
+	is_u64(tick.book.part[0].idle_mw, 90000, "  wins over what was learned");
 }
 
 /* A meter that shows 40 J every fourth second. */
@@ -207,20 +209,20 @@ static void test_slow(void)
 	start();
 	show(DOMAIN_OTHER, 0, SOURCE_EXTERNAL);
 	for (i = 1; i <= 12; i++) {
-		reading.part[0].energy_uj = i % 4 ? 0 : 40000000;
+		tick.sources.part[0].energy_uj = i % 4 ? 0 : 40000000;
 		run(0, false);
 	}
-	is_u64(page.part[0].power_mw, 10000, "power is of the time between two readings");
+	is_u64(page.part[0].power_mw, 10000, "power is of the time between two tick.sourcess");
 	is_u64(page.part[0].learned_mw, 10000, "and so is what is learned");
-	is_u64(tick.part[0].used_ns, 4 * S, "and what of the energy is idle");
-	reading.part[0].energy_uj = 0;
+	is_u64(tick.book.part[0].used_ns, 4 * S, "and what of the energy is idle");
+	tick.sources.part[0].energy_uj = 0;
 	for (i = 0; i < 2 * IDLE_SILENT_INTERVALS; i++)
 		run(0, false);
 	is_u64(page.part[0].power_mw, 0, "silent for long: no power");
 	is_u64(page.part[0].learned_mw, 10000, "  but it idles as it did");
-	reading.part[0].energy_uj = 1000000;
+	tick.sources.part[0].energy_uj = 1000000;
 	run(0, false);
-	is_u64(tick.part[0].used_ns, 0, "  and its next energy is of the window");
+	is_u64(tick.book.part[0].used_ns, 0, "  and its next energy is of the window");
 }
 
 int main(void)

@@ -51,9 +51,9 @@ static uint64_t read_aged(struct readers *r, const struct ledger_slot *s, uint64
 {
 	struct book_line line = { .claim = 1, .s = s, .busy_ns = booked_ns, .booked_ns = booked_ns,
 				  .until_ns = s->t_open_mono_ns + age_ns, .is_last = is_last };
-	struct weights_step *const *step;
+	struct tick t = { .line = &line, .nlines = 1 };
 
-	readers_read(r, &line, 1, &step);
+	readers_read(r, &t);
 	readers_close_gone(r);
 	return line.busy_ns;
 }

@@ -31,7 +31,8 @@ struct machine {
 	uint64_t now_ns;
 	struct weights_step *step[LINES];
 	struct book_line line[LINES];
-	struct book_tick tick;
+	struct ledger_page page;
+	struct tick tick;
 	bool has_dram;
 };
 
@@ -101,13 +102,14 @@ static void begin(struct machine *m)
 	for (i = 0; i < LINES; i++)
 		busy_ns[i] = m->line[i].busy_ns;
 	memset(m->line, 0, sizeof(m->line));
-	memset(&m->tick, 0, sizeof(m->tick));
+	m->tick = (struct tick){ .page = &m->page, .line = m->line, .nlines = LINES, .step = m->step };
+	m->page.domain_source[DOMAIN_DRAM] = m->has_dram ? SOURCE_RAPL : SOURCE_N;
 	for (i = 0; i < LINES; i++) {
 		m->line[i].s = &no_cgroup;
 		m->line[i].busy_ns = m->line[i].booked_ns = busy_ns[i];
 	}
 	m->now_ns += NSEC_PER_SEC;
-	m->tick.t_mono_ns = m->now_ns;
+	m->tick.book.t_mono_ns = m->now_ns;
 }
 
 /* Line I (-1: the system) runs on CPU for NS, at so many events per nanosecond. */
@@ -120,8 +122,8 @@ static void run(struct machine *m, int i, uint32_t cpu, uint64_t ns, double cycl
 
 	fake_pmu_run(&m->pmu, i < 0 ? FAKE_ALL : i, cpu, ns, ns, events);
 	m->cpu_ns[cpu] += ns;
-	m->tick.cpu_weight[cpu / 2] += ns;
-	m->tick.mem_weight += ns;
+	m->tick.book.cpu_weight[cpu / 2] += ns;
+	m->tick.book.mem_weight += ns;
 	if (i < 0)
 		return;
 	m->line[i].busy_ns += ns;
@@ -131,7 +133,7 @@ static void run(struct machine *m, int i, uint32_t cpu, uint64_t ns, double cycl
 
 static void end(struct machine *m)
 {
-	weights_fill(m->w, m->cpu_ns, m->has_dram, m->step, m->line, LINES, &m->tick);
+	weights_fill(m->w, m->cpu_ns, &m->tick);
 }
 
 /* The first tick of a sampler has begun before its counters. */
@@ -169,9 +171,10 @@ static void test_without_counters(void)
 	run(&m, -1, 3, 50 * MS, 1, 1, 0);
 	end(&m);
 	is_u64(m.line[0].cpu_weight[0], 100 * MS, "CPU time as it came");
-	is_u64(m.tick.cpu_weight[0], 400 * MS, "of the socket too");
-	is_u64(m.tick.cpu_weight[1], 50 * MS, "and of the system");
-	ok(!m.tick.by_counters && m.line[1].mem_weight == 300 * MS, "and the tick does not claim counters");
+	is_u64(m.tick.book.cpu_weight[0], 400 * MS, "of the socket too");
+	is_u64(m.tick.book.cpu_weight[1], 50 * MS, "and of the system");
+	ok(!m.tick.book.by_counters && m.line[1].mem_weight == 300 * MS,
+	   "and the tick does not claim counters");
 	machine_remove(&m);
 }
 
@@ -207,7 +210,7 @@ static void test_with_counters(void)
 	run(&m, 0, 0, 100 * MS, 3, 0, 0);
 	run(&m, 1, 2, 100 * MS, 1, 0, 0);
 	end(&m);
-	ok(!m.tick.by_counters && m.line[0].cpu_weight[0] == 100 * MS,
+	ok(!m.tick.book.by_counters && m.line[0].cpu_weight[0] == 100 * MS,
 	   "the first tick goes by CPU time");
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 0, 0.001);
@@ -216,16 +219,16 @@ static void test_with_counters(void)
 	run(&m, 2, 3, 100 * MS, 2, 0, 0.003);
 	run(&m, -1, 3, 100 * MS, 1, 0, 0);
 	end(&m);
-	ok(m.tick.by_counters, "the tick is by counters");
+	ok(m.tick.book.by_counters, "the tick is by counters");
 	ok(is_ratio(m.line[0].cpu_weight[0], m.line[1].cpu_weight[0], 3.008), "faster cycles");
 	ok(is_ratio(m.line[1].cpu_weight[1], m.line[2].cpu_weight[1], 3 / 2.024), "more instructions");
-	ok(is_ratio(m.tick.cpu_weight[0], m.line[0].cpu_weight[0] + m.line[1].cpu_weight[0], 1),
+	ok(is_ratio(m.tick.book.cpu_weight[0], m.line[0].cpu_weight[0] + m.line[1].cpu_weight[0], 1),
 	   "nothing is left to the system of socket 0");
-	ok(is_ratio(m.tick.cpu_weight[1], m.line[1].cpu_weight[1] + m.line[2].cpu_weight[1],
+	ok(is_ratio(m.tick.book.cpu_weight[1], m.line[1].cpu_weight[1] + m.line[2].cpu_weight[1],
 		    6.024 / 5.024),
 	   "the system's part of socket 1 is");
 	ok(is_ratio(m.line[2].mem_weight, m.line[0].mem_weight, 3) && !m.line[1].mem_weight &&
-		   m.tick.mem_weight == m.line[0].mem_weight + m.line[2].mem_weight,
+		   m.tick.book.mem_weight == m.line[0].mem_weight + m.line[2].mem_weight,
 	   "memory goes by cache misses");
 	begin(&m);
 	weights_step_close(m.step[1]);
@@ -264,7 +267,7 @@ static void test_some_counters(void)
 	   "lines 0 and 1 were counted, line 2 not");
 	ok(is_ratio(m.line[2].cpu_weight[0], m.line[0].cpu_weight[0], 7.0 / 3 / 3),
 	   "a step without counters did per second what the others did");
-	ok(is_ratio(m.line[2].cpu_weight[1], m.tick.cpu_weight[1], 1),
+	ok(is_ratio(m.line[2].cpu_weight[1], m.tick.book.cpu_weight[1], 1),
 	   "where no other step was, what the whole socket did");
 	begin(&m);
 	run(&m, 1, 1, 100 * MS, 2, 0, 0);
@@ -282,7 +285,7 @@ static void test_some_counters(void)
 	begin(&m);
 	run(&m, 2, 1, 200 * MS, 2, 0, 0);
 	end(&m);
-	ok(!m.tick.by_counters && m.line[2].cpu_weight[0] == 200 * MS,
+	ok(!m.tick.book.by_counters && m.line[2].cpu_weight[0] == 200 * MS,
 	   "no line was counted: CPU time");
 	machine_remove(&m);
 }
@@ -299,23 +302,23 @@ static void test_offline(void)
 	run(&m, 1, 1, 100 * MS, 1, 0, 0);
 	m.pmu.is_offline[1] = true;
 	end(&m);
-	ok(!m.tick.by_counters && m.line[1].cpu_weight[0] == 100 * MS,
+	ok(!m.tick.book.by_counters && m.line[1].cpu_weight[0] == 100 * MS,
 	   "a CPU went offline in the tick: CPU time");
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 0, 0);
 	end(&m);
-	ok(m.tick.by_counters, "the others go on");
+	ok(m.tick.book.by_counters, "the others go on");
 	m.pmu.is_offline[1] = false;
 	begin(&m);
 	run(&m, 0, 1, 100 * MS, 3, 0, 0);
 	end(&m);
-	ok(!m.tick.by_counters && m.line[0].cpu_weight[0] == 100 * MS,
+	ok(!m.tick.book.by_counters && m.line[0].cpu_weight[0] == 100 * MS,
 	   "back: it has not counted the whole tick");
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 0, 0);
 	run(&m, 1, 1, 100 * MS, 1, 0, 0);
 	end(&m);
-	ok(m.tick.by_counters && is_ratio(m.line[0].cpu_weight[0], m.line[1].cpu_weight[0], 3),
+	ok(m.tick.book.by_counters && is_ratio(m.line[0].cpu_weight[0], m.line[1].cpu_weight[0], 3),
 	   "it is back");
 	machine_remove(&m);
 }
@@ -334,11 +337,11 @@ static void test_starved(void)
 	run(&m, 1, 1, 100 * MS, 3, 0, 0);
 	fake_pmu_run(&m.pmu, 1, 2, 100 * MS, 0, none); /* as run(), but for the counters */
 	m.cpu_ns[2] += 100 * MS;
-	m.tick.cpu_weight[1] += 100 * MS;
+	m.tick.book.cpu_weight[1] += 100 * MS;
 	m.line[1].busy_ns += 100 * MS;
 	m.line[1].cpu_weight[1] += 100 * MS;
 	end(&m);
-	ok(!m.tick.by_counters && m.line[1].cpu_weight[1] == 100 * MS,
+	ok(!m.tick.book.by_counters && m.line[1].cpu_weight[1] == 100 * MS,
 	   "a CPU whose counters others have: CPU time");
 	machine_remove(&m);
 }
@@ -400,27 +403,27 @@ static void test_memory(void)
 	run(&m, 0, 0, 1000 * MS, 3, 0, 0);
 	run(&m, 1, 1, 3000 * MS, 3, 0, 0);
 	end(&m);
-	is_u64(m.tick.mem_weight, 5000 << 10, "without misses, memory goes by bytes held");
+	is_u64(m.tick.book.mem_weight, 5000 << 10, "without misses, memory goes by bytes held");
 	is_u64(m.line[1].mem_weight, 3750 << 10, "what a step holds is not known: by CPU time");
 
 	memweights_open(&w, "/no/such/folder");
 	memweights_close(&w);
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 0, 0);
-	ok(!memweights_fill(&w, m.now_ns, mem, m.line, LINES, &m.tick) &&
+	ok(!memweights_fill(&w, mem, &m.tick) &&
 		   m.line[0].mem_weight == 100 * MS,
 	   "what the node holds is not known: CPU time stays");
 	memweights_open(&w, m.root);
-	ok(memweights_fill(&w, m.now_ns, mem, m.line, LINES, &m.tick), "by bytes");
+	ok(memweights_fill(&w, mem, &m.tick), "by bytes");
 	begin(&m);
 	run(&m, 0, 0, 2000 * MS, 3, 0, 0);
 	run(&m, 2, 1, 100 * MS, 3, 0, 0);
 	run(&m, -1, 1, 500 * MS, 3, 0, 0);
-	(void)memweights_fill(&w, m.now_ns, mem, m.line, LINES, &m.tick);
+	(void)memweights_fill(&w, mem, &m.tick);
 	is_u64(m.line[0].mem_weight, 3000 << 10, "all that it holds, with two busy CPUs");
 	is_u64(m.line[1].mem_weight, 0, "none of it without CPU time");
 	is_u64(m.line[2].mem_weight, 100 << 10, "a tenth, when busy a tenth of the time");
-	is_u64(m.tick.mem_weight, (3000 + 100 + 500) << 10, "half of the rest is the system's");
+	is_u64(m.tick.book.mem_weight, (3000 + 100 + 500) << 10, "half of the rest is the system's");
 	memweights_close(&w);
 	machine_remove(&m);
 }
@@ -432,7 +435,7 @@ static void test_many_memories(void)
 	struct memstep step[N] = { 0 };
 	struct memstep *mem[N];
 	struct book_line line[N] = { 0 };
-	struct book_tick tick = { 0 };
+	struct tick tick = { .line = line, .nlines = N };
 	struct folders cgroup;
 	struct memweights w;
 	struct machine m;
@@ -449,8 +452,10 @@ static void test_many_memories(void)
 		mem[i] = &step[i];
 		memstep_open(mem[i], paths_of(path[HIER_V2], path[HIER_MEMORY], ""));
 	}
-	for (i = 1; i <= 3; i++)
-		(void)memweights_fill(&w, i * MEMWEIGHTS_REFRESH_NS, mem, line, N, &tick);
+	for (i = 1; i <= 3; i++) {
+		tick.book.t_mono_ns = (uint64_t)i * MEMWEIGHTS_REFRESH_NS;
+		(void)memweights_fill(&w, mem, &tick);
+	}
 	for (i = 0; i < N; i++)
 		known += step[i].read_ns != 0;
 	if (step[0].memuse)
@@ -473,7 +478,7 @@ static void test_lists_of_processes(void)
 	struct memstep step[N] = { 0 };
 	struct memstep *mem[N];
 	struct book_line line[N] = { 0 };
-	struct book_tick tick = { 0 };
+	struct tick tick = { .line = line, .nlines = N };
 	struct folders cgroup;
 	struct memweights w;
 	struct machine m;
@@ -496,11 +501,10 @@ static void test_lists_of_processes(void)
 		memstep_open(mem[i], paths_of("", "", path));
 	}
 	for (t = 1; t <= TICKS; t++) {
-		uint64_t now_ns = (uint64_t)t * NSEC_PER_SEC;
-
-		(void)memweights_fill(&w, now_ns, mem, line, N, &tick);
+		tick.book.t_mono_ns = (uint64_t)t * NSEC_PER_SEC;
+		(void)memweights_fill(&w, mem, &tick);
 		for (i = 0; i < N; i++)
-			reads += step[i].read_ns == now_ns;
+			reads += step[i].read_ns == tick.book.t_mono_ns;
 	}
 	for (i = 0; i < N; i++)
 		known &= step[i].read_ns != 0;
@@ -523,12 +527,14 @@ static void test_lists_of_processes(void)
 static void teach(struct machine *m, const struct part *like, uint64_t measured_uj,
 		  uint64_t dt_ns, bool is_tainted)
 {
-	m->tick.nparts = 2;
-	m->tick.part[0] = *like;
-	m->tick.part[0].energy_uj = measured_uj;
-	m->tick.part[1] = (struct part){ .domain = DOMAIN_CPU, .unit = 1,
+	m->tick.dt_ns = dt_ns;
+	m->tick.is_tainted = is_tainted;
+	m->tick.book.nparts = 2;
+	m->tick.book.part[0] = *like;
+	m->tick.book.part[0].energy_uj = measured_uj;
+	m->tick.book.part[1] = (struct part){ .domain = DOMAIN_CPU, .unit = 1,
 					       .source = SOURCE_RAPL, .idle_mw = 5000 };
-	weights_learn(m->w, &m->tick, dt_ns, is_tainted);
+	weights_learn(m->w, &m->tick);
 }
 
 /* A mixed load on CPU 0, which costs so much per event, above 20 W of idle power. */
