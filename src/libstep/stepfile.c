@@ -26,7 +26,7 @@
 
 /* --- the command line ---------------------------------------------------------------------- */
 
-static char *file_name(const struct stepfile_setup *setup)
+static void set_file(const struct stepfile_setup *setup, char *arg[])
 {
 	char step[16], name[NAME_MAX];
 
@@ -34,31 +34,22 @@ static char *file_name(const struct stepfile_setup *setup)
 	if (snprintf(name, sizeof(name), "ceems-%s-%s.%s-%s", setup->what, setup->owner->job,
 		     ledger_step_name(setup->id->step_id, step, sizeof(step)), ledger_node(setup->ledger)) >
 	    NAME_MAX - 16)
-		return NULL;
-	return strdup(name);
+		return;
+	step_arg_set(arg, STEP_ARG_FILE, "%s", name);
 }
 
-/* Returns the ids of the user's groups, such as "100,4,27", with the primary group first. The caller frees the text. */
-static char *groups_of(const struct stepfile_owner *o)
+static void set_groups(const struct stepfile_owner *o, char *arg[])
 {
 	const size_t size = (o->ngids + 1) * sizeof("4294967295,");
-	char *text = malloc(size);
+	_cleanup_free_ char *text = malloc(size);
 	size_t used, i;
 
 	if (!text)
-		return NULL;
+		return;
 	used = (size_t)snprintf(text, size, "%u", (unsigned int)o->gid);
 	for (i = 0; i < o->ngids; i++)
 		used += (size_t)snprintf(text + used, size - used, ",%u", (unsigned int)o->gids[i]);
-	return text;
-}
-
-static char *number_text(uint64_t n)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%" PRIu64, n);
-	return strdup(text);
+	step_arg_set(arg, STEP_ARG_GROUPS, "%s", text);
 }
 
 static char *program_path(const struct stepfile_setup *setup)
@@ -72,20 +63,35 @@ static char *program_path(const struct stepfile_setup *setup)
 	return path;
 }
 
-int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_ARGS])
+int stepfile_command_make(const struct stepfile_setup *setup, struct stepfile_command *ret)
+{
+	char **arg = ret->arg + 1;
+	size_t i;
+
+	ret->arg[0] = program_path(setup);
+	step_arg_set(arg, STEP_ARG_UID, "%u", (unsigned int)setup->owner->uid);
+	set_groups(setup->owner, arg);
+	step_arg_set(arg, STEP_ARG_DIR, "%s", *setup->dir ? setup->dir : setup->owner->dir);
+	set_file(setup, arg);
+	step_arg_set(arg, STEP_ARG_BYTES, "%" PRIu64, setup->size_max);
+	for (i = 0; i < 1 + STEP_ARGS_TRACE; i++)
+		if (!ret->arg[i])
+			return -ENOMEM;
+	return 0;
+}
+
+void stepfile_command_clear(struct stepfile_command *c)
 {
 	size_t i;
 
-	ret[0] = program_path(setup);
-	ret[1] = number_text(setup->owner->uid);
-	ret[2] = groups_of(setup->owner);
-	ret[3] = strdup(*setup->dir ? setup->dir : setup->owner->dir);
-	ret[4] = file_name(setup);
-	ret[5] = number_text(setup->size_max);
-	for (i = 0; i < STEPFILE_ARGS; i++)
-		if (!ret[i])
-			return -ENOMEM;
-	return 0;
+	for (i = 0; i < ARRAY_SIZE(c->arg); i++)
+		free(TAKE_PTR(c->arg[i]));
+}
+
+/* Returns the value of an argument. */
+static const char *value_of(const struct stepfile_command *c, enum step_arg a)
+{
+	return strchr(c->arg[1 + a], '=') + 1;
 }
 
 /* --- the program -------------------------------------------------------------------------- */
@@ -119,14 +125,14 @@ static int open_channels(int in[2], int out[2], int socket_bytes)
 	return 0;
 }
 
-int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes)
+int stepfile_start(struct stepfile *f, const struct stepfile_command *c, int socket_bytes)
 {
 	int in[2], out[2];
 	int rc = open_channels(in, out, socket_bytes);
 
 	if (rc < 0)
 		return rc;
-	rc = helper_spawn(arg, NULL, in[1], out[1], &f->pid);
+	rc = helper_spawn(c->arg, NULL, in[1], out[1], &f->pid);
 	(void)close(in[1]);
 	(void)close(out[1]);
 	if (rc < 0) {
@@ -137,7 +143,8 @@ int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes)
 	}
 	f->in = in[0];
 	f->out = out[0];
-	(void)snprintf(f->file, sizeof(f->file), "%s/%s", arg[3], arg[4]);
+	(void)snprintf(f->file, sizeof(f->file), "%s/%s", value_of(c, STEP_ARG_DIR),
+		       value_of(c, STEP_ARG_FILE));
 	(void)text_mask(f->file, f->file, sizeof(f->file));
 	return 0;
 }

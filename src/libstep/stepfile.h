@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "src/libcore/settings.h"
+#include "src/libcore/step_args.h"
 #include "src/libledger/ledger.h"
 
 /*
@@ -60,13 +61,16 @@ struct stepfile_setup {
 	uint64_t size_max; /* most bytes of the file */
 };
 
-/* The command line of each program begins with so many arguments: PROGRAM UID GROUPS DIR NAME BYTES. */
-#define STEPFILE_ARGS 6
 /*
- * Makes these arguments. NAME is the file's name without suffix, such as "ceems-trace-7.0-n1". The caller frees each, also
- * after -ENOMEM.
+ * The command line of a program: its path, the arguments of step_args.h in the order of enum step_arg, and
+ * NULL. All are owned, and NULL in zeroed memory.
  */
-int stepfile_arguments(const struct stepfile_setup *setup, char *ret[STEPFILE_ARGS]);
+struct stepfile_command {
+	char *arg[1 + STEP_ARGS_PROFILE + 1];
+};
+/* Makes the path and the first STEP_ARGS_TRACE arguments. -ENOMEM: some may be made. */
+int stepfile_command_make(const struct stepfile_setup *setup, struct stepfile_command *ret);
+void stepfile_command_clear(struct stepfile_command *c);
 
 /*
  * A program prints "error - TEXT" if the file ends before the step, "note - TEXT" if there is something else to log, and
@@ -85,8 +89,8 @@ struct stepfile {
 
 /* Sets up F, which does not run yet. Both texts must be static; END is for the log: "the trace of this step ends there". */
 void stepfile_init(struct stepfile *f, const char *what, const char *end);
-/* Starts the program ARG[0] with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
-int stepfile_start(struct stepfile *f, char *const *arg, int socket_bytes);
+/* Starts a program with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
+int stepfile_start(struct stepfile *f, const struct stepfile_command *c, int socket_bytes);
 /* Moves the program out of the step's cgroups. Call it when the tasks have ended. Does nothing if it was never started. */
 void stepfile_leave(const struct stepfile *f);
 /*

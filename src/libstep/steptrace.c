@@ -27,7 +27,7 @@
 struct steptrace {
 	struct steptrace_setup setup;
 	uint64_t every_ns;
-	char *arg[STEPFILE_ARGS + 1]; /* command line of the program; owned */
+	struct stepfile_command command;
 	pthread_mutex_t lock; /* guards `stop`: while it is held and `stop` is false, the borrowed objects exist */
 	pthread_cond_t wake;
 	bool stop;
@@ -201,9 +201,10 @@ static void *steptrace_run(void *arg)
 	int rc;
 
 	(void)prctl(PR_SET_NAME, "ceems-trace", 0, 0, 0);
-	rc = stepfile_start(&file, st->arg, SOCKET_BYTES);
+	rc = stepfile_start(&file, &st->command, SOCKET_BYTES);
 	if (rc < 0) {
-		logger_info("trace: cannot start %s: %s; this step is not traced", st->arg[0], strerror(-rc));
+		logger_info("trace: cannot start %s: %s; this step is not traced", st->command.arg[0],
+			    strerror(-rc));
 		return NULL;
 	}
 	(void)pthread_mutex_lock(&st->lock);
@@ -225,10 +226,7 @@ static void *steptrace_run(void *arg)
 
 static void steptrace_free(struct steptrace *st)
 {
-	size_t i;
-
-	for (i = 0; i < STEPFILE_ARGS; i++)
-		free(st->arg[i]);
+	stepfile_command_clear(&st->command);
 	memuse_close(st->memuse);
 	(void)pthread_cond_destroy(&st->wake);
 	(void)pthread_mutex_destroy(&st->lock);
@@ -264,7 +262,7 @@ int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret,
 		return errmsg_errno(err, rc, "trace");
 	}
 	open_memory(st);
-	rc = stepfile_arguments(&program, st->arg);
+	rc = stepfile_command_make(&program, &st->command);
 	if (rc == 0)
 		rc = thread_start(&st->thread, steptrace_run, st);
 	if (rc < 0) {

@@ -32,6 +32,7 @@
 #include "src/profiler/profile_tasks.h"
 #include "src/profiler/profile_writer.h"
 #include "src/libcore/profile_request.h"
+#include "src/libcore/step_args.h"
 #include "src/profiler/offcpu.h"
 #include "src/libmeter/activity/perf_set.h"
 #include "src/libstep/stepfile.h"
@@ -185,10 +186,11 @@ static int open_offcpu(struct sampler *s, const struct stacks_setup *stacks, str
 }
 
 /* Opens the events on the CPUs of the first task, whose pid is the first number in TASKS. */
-static int open_stacks(struct sampler *s, const struct profile_request *request, char **argv, struct errmsg *err)
+static int open_stacks(struct sampler *s, const struct profile_request *request, char *const *arg,
+		       struct errmsg *err)
 {
-	const char *tasks = argv[9];
-	_cleanup_close_ int fd = open(argv[8], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *tasks = arg[STEP_ARG_TASKS];
+	_cleanup_close_ int fd = open(arg[STEP_ARG_CGROUP], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stacks_setup setup = {
 		.cgroup_fd = fd,
 		.event = request->stacks & PROFILE_REQUEST_CYCLES ? STACKS_CYCLES : STACKS_CLOCK,
@@ -200,7 +202,7 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 	const struct unwind_machine *machine = unwind_host();
 	_cleanup_free_ uint32_t *cpu = NULL;
 	uint64_t uid;
-	int rc = parse_u64(argv[1], &uid);
+	int rc = parse_u64(arg[STEP_ARG_UID], &uid);
 
 	if (rc == 0 && setup.has_user && machine) {
 		setup.uid = (uid_t)uid;
@@ -290,17 +292,18 @@ static void sample(struct sampler *s)
 	}
 }
 
-static int run_sampler(struct sampler *s, const struct profile_request *request, char **argv, struct errmsg *err)
+static int run_sampler(struct sampler *s, const struct profile_request *request, char *const *arg,
+		       struct errmsg *err)
 {
 	int rc = profile_tasks_create(&s->tasks);
 
 	if (rc < 0)
 		return errmsg_errno(err, rc, "tasks");
-	rc = open_stacks(s, request, argv, err);
+	rc = open_stacks(s, request, arg, err);
 	if (rc == 0) {
 		s->rc = tell_begin(s);
 		/* read the names of tasks only now, so that no change before the events is missed */
-		rc = parse_tasks(s->tasks, argv[9]);
+		rc = parse_tasks(s->tasks, arg[STEP_ARG_TASKS]);
 		if (rc < 0)
 			(void)errmsg_errno(err, rc, "tasks");
 	}
@@ -319,14 +322,14 @@ static int run_sampler(struct sampler *s, const struct profile_request *request,
 
 /* --- the half that writes ------------------------------------------------------------------- */
 
-static int run_writer(const struct profile_request *request, char **argv, int fd, int push_fd)
+static int run_writer(const struct profile_request *request, char *const *arg, int fd, int push_fd)
 {
 	struct profile_writer_setup setup = {
-		.dir = argv[3],
-		.file = argv[4],
-		.job = argv[10],
-		.step = argv[11],
-		.node = argv[12],
+		.dir = arg[STEP_ARG_DIR],
+		.file = arg[STEP_ARG_FILE],
+		.job = arg[STEP_ARG_JOB],
+		.step = arg[STEP_ARG_STEP],
+		.node = arg[STEP_ARG_NODE],
 		.hz = request->hz,
 		.stacks = profile_request_stacks_name(request->stacks),
 		.has_waits = request->stacks & PROFILE_REQUEST_OFFCPU,
@@ -338,11 +341,11 @@ static int run_writer(const struct profile_request *request, char **argv, int fd
 
 	/* it reads symbol tables of the user's files, which may take much memory; the user may not write the score, so before that */
 	helper_expose_to_oom(1000);
-	rc = as_user_become(argv[1], argv[2]);
+	rc = as_user_become(arg[STEP_ARG_UID], arg[STEP_ARG_GROUPS]);
 	if (rc < 0)
-		(void)errmsg_errno(&err, rc, "cannot become user %s", argv[1]);
+		(void)errmsg_errno(&err, rc, "cannot become user %s", arg[STEP_ARG_UID]);
 	if (rc == 0)
-		rc = parse_u64(argv[5], &setup.size_max);
+		rc = parse_u64(arg[STEP_ARG_BYTES], &setup.size_max);
 	if (rc == 0)
 		rc = wire_open(fd, &wire);
 	if (rc == 0)
@@ -357,16 +360,16 @@ static int run_writer(const struct profile_request *request, char **argv, int fd
 /* --- the process that adds parts to the queue ------------------------------------------------ */
 
 /* Starts it. *RET_FD is the writer's end of its socket. Returns 0 without a process if nothing is pushed; or -errno. */
-static pid_t start_keeper(char **argv, int *ret_fd)
+static pid_t start_keeper(char *const *arg, int *ret_fd)
 {
 	const struct timeval limit = { .tv_sec = 2 }; /* then the disk of the queue hangs, and pushing ends */
 	struct profile_push_setup setup = {
-		.dir = argv[13],
-		.job_id = argv[15],
-		.cluster = argv[16],
-		.node = argv[12],
-		.step = argv[11],
-		.uid = (uid_t)strtoul(argv[1], NULL, 10),
+		.dir = arg[STEP_ARG_QUEUE],
+		.job_id = arg[STEP_ARG_JOB_ID],
+		.cluster = arg[STEP_ARG_CLUSTER],
+		.node = arg[STEP_ARG_NODE],
+		.step = arg[STEP_ARG_STEP],
+		.uid = (uid_t)strtoul(arg[STEP_ARG_UID], NULL, 10),
 	};
 	struct errmsg err = { 0 };
 	int end[2];
@@ -374,7 +377,7 @@ static pid_t start_keeper(char **argv, int *ret_fd)
 
 	if (!*setup.dir)
 		return 0;
-	if (parse_u64(argv[14], &setup.max) < 0)
+	if (parse_u64(arg[STEP_ARG_QUEUE_BYTES], &setup.max) < 0)
 		return -EINVAL;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) < 0)
 		return -errno;
@@ -400,7 +403,7 @@ static pid_t start_keeper(char **argv, int *ret_fd)
 
 /* ------------------------------------------------------------------------------------------ */
 
-static pid_t start_writer(const struct profile_request *request, char **argv, int push_fd, int *ret_fd)
+static pid_t start_writer(const struct profile_request *request, char *const *arg, int push_fd, int *ret_fd)
 {
 	const int size = SOCKET_BYTES;
 	int end[2], null;
@@ -416,7 +419,7 @@ static pid_t start_writer(const struct profile_request *request, char **argv, in
 		null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (null >= 0)
 			(void)dup2(null, STDIN_FILENO); /* stdin was slurmstepd's socket */
-		_exit(run_writer(request, argv, end[1], push_fd));
+		_exit(run_writer(request, arg, end[1], push_fd));
 	}
 	(void)close(end[1]);
 	if (pid < 0) {
@@ -427,6 +430,20 @@ static pid_t start_writer(const struct profile_request *request, char **argv, in
 	return pid;
 }
 
+static int parse_arguments(char *const *argv, char *ret[STEP_ARGS_PROFILE],
+			   struct profile_request *ret_request, struct errmsg *err)
+{
+	char words[32];
+	int rc = step_args_parse(argv, STEP_ARGS_PROFILE, ret, err);
+
+	if (rc < 0)
+		return rc;
+	rc = snprintf(words, sizeof(words), "%s,%s", ret[STEP_ARG_HZ], ret[STEP_ARG_STACKS]);
+	if ((size_t)rc >= sizeof(words))
+		return errmsg_set(err, -EINVAL, "hz= and stacks= are too long");
+	return profile_request_parse(words, ret_request, err);
+}
+
 int main(int argc, char **argv)
 {
 	struct profile_request request = { 0 };
@@ -434,25 +451,23 @@ int main(int argc, char **argv)
 	struct errmsg err = { 0 };
 	int fd = -1, push_fd = -1, status = 0, rc;
 	pid_t writer, keeper;
+	char *arg[STEP_ARGS_PROFILE];
 	bool is_whole;
-	char words[32];
 
-	if (argc != 17 || (size_t)snprintf(words, sizeof(words), "%s,%s", argv[6], argv[7]) >= sizeof(words) ||
-	    profile_request_parse(words, &request, &err) < 0) {
-		(void)fputs("usage: ceems-profile UID GID[,GID]... DIR NAME BYTES HZ STACKS CGROUP PID[:RANK],... JOB STEP "
-			    "NODE QUEUE QUEUE_BYTES JOB_ID CLUSTER\n",
-			    stderr);
+	rc = argc ? parse_arguments(argv + 1, arg, &request, &err) : -EINVAL;
+	if (rc < 0) {
+		(void)fprintf(stderr, "ceems-profile: %s\n", err.text);
 		return 2;
 	}
 	helper_serve(/* is_nice= */ false);
 	(void)setpgid(0, 0);
-	keeper = start_keeper(argv, &push_fd);
-	writer = start_writer(&request, argv, push_fd, &fd);
+	keeper = start_keeper(arg, &push_fd);
+	writer = start_writer(&request, arg, push_fd, &fd);
 	if (push_fd >= 0)
 		(void)close(push_fd); /* the writer has the only copy, so the keeper ends with it */
 	rc = writer < 0 ? errmsg_errno(&err, (int)writer, "cannot fork") : wire_open(fd, &s.wire);
 	if (rc == 0)
-		rc = run_sampler(&s, &request, argv, &err);
+		rc = run_sampler(&s, &request, arg, &err);
 	if (rc < 0)
 		helper_say("error - %s", err.text);
 	(void)fflush(stdout);

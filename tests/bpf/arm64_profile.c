@@ -37,14 +37,19 @@ static pid_t start_stopped(const char *program)
 /* Starts /ceems-profile for PID. It ends when *RET_FD is closed. */
 static pid_t start_profiler(pid_t pid, const char *name, const char *stacks, int *ret_fd)
 {
-	char task[16];
-	char *argv[] = { (char *)"/ceems-profile", (char *)"0", (char *)"0", (char *)"/tmp", (char *)name, (char *)"10000000",
-			 (char *)"99", (char *)stacks, (char *)CGROUP, task, (char *)"1", (char *)"0", (char *)"n1",
-			 (char *)"", (char *)"0", (char *)"1", (char *)"", NULL };
+	static char program[] = "/ceems-profile", uid[] = "uid=0", groups[] = "groups=0", dir[] = "dir=/tmp",
+		    bytes[] = "bytes=10000000", hz[] = "hz=99", cgroup[] = "cgroup=" CGROUP, job[] = "job=1",
+		    step[] = "step=0", node[] = "node=n1", queue[] = "queue=",
+		    queue_bytes[] = "queue_bytes=0", job_id[] = "job_id=1", cluster[] = "cluster=";
+	char file[64], what[64], tasks[32];
+	char *argv[] = { program, uid, groups, dir, file, bytes, hz, what, cgroup, tasks, job, step, node,
+			 queue, queue_bytes, job_id, cluster, NULL };
 	pid_t profiler;
 	int end[2];
 
-	(void)snprintf(task, sizeof(task), "%d:0", (int)pid);
+	(void)snprintf(file, sizeof(file), "file=%s", name);
+	(void)snprintf(what, sizeof(what), "stacks=%s", stacks);
+	(void)snprintf(tasks, sizeof(tasks), "tasks=%d:0", (int)pid);
 	if (pipe2(end, O_CLOEXEC) < 0)
 		return -1;
 	profiler = fork();

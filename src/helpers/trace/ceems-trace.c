@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "src/libutil/as_user.h"
+#include "src/libcore/step_args.h"
 #include "src/libstep/stepfile.h"
 #include "src/libtrace/trace_row.h"
 #include "src/libutil/clock.h"
@@ -143,21 +144,25 @@ static int trace_write(struct trace_file *f, const char *dir, const char *name, 
 int main(int argc, char **argv)
 {
 	static struct trace_file f = { .fd = -1 };
+	char *arg[STEP_ARGS_TRACE];
 	struct errmsg err = { 0 };
 	int rc;
 
-	if (argc != 6 || parse_u64(argv[5], &f.limit) < 0) {
-		(void)fputs("usage: ceems-trace UID GID[,GID]... DIR NAME BYTES\n", stderr);
+	rc = argc ? step_args_parse(argv + 1, STEP_ARGS_TRACE, arg, &err) : -EINVAL;
+	if (rc == 0 && parse_u64(arg[STEP_ARG_BYTES], &f.limit) < 0)
+		rc = errmsg_set(&err, -EINVAL, "bytes='%s' is not a number", arg[STEP_ARG_BYTES]);
+	if (rc < 0) {
+		(void)fprintf(stderr, "ceems-trace: %s\n", err.text);
 		return 2;
 	}
 	helper_serve(/* is_nice= */ false);
-	rc = as_user_become(argv[1], argv[2]);
+	rc = as_user_become(arg[STEP_ARG_UID], arg[STEP_ARG_GROUPS]);
 	if (rc < 0) {
-		helper_say("error - cannot become user %s: %s", argv[1], strerror(-rc));
+		helper_say("error - cannot become user %s: %s", arg[STEP_ARG_UID], strerror(-rc));
 		return 1;
 	}
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
-	rc = trace_write(&f, argv[3], argv[4], &err);
+	rc = trace_write(&f, arg[STEP_ARG_DIR], arg[STEP_ARG_FILE], &err);
 	if (rc != -ENODATA)
 		helper_say("error - %s", err.text);
 	(void)fflush(stdout);

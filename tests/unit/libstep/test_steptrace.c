@@ -296,7 +296,7 @@ static void test_programs(void)
 	diag("one that still works, as on a busy node");
 	use_program(dir, "ceems-trace",
 		    "#!/bin/sh\ncat >/dev/null\nend=$(($(date +%s) + 3))\nwhile [ $(date +%s) -lt $end ]; do :; done\n"
-		    ": >\"$3/worked\"\necho done\n");
+		    ": >\"${3#dir=}/worked\"\necho done\n");
 	st = begin(slot, dir);
 	(void)nanosleep(&pause_10ms, NULL);
 	ms = finish(st);
@@ -347,7 +347,8 @@ static void test_limit(void)
 
 	diag("a program that works without end");
 	scratch_clear(dir);
-	use_program(dir, "ceems-trace", "#!/bin/sh\ncat >/dev/null\n: >\"$3/works\"\nwhile :; do :; done\n");
+	use_program(dir, "ceems-trace",
+		    "#!/bin/sh\ncat >/dev/null\n: >\"${3#dir=}/works\"\nwhile :; do :; done\n");
 	st = begin(slot, dir);
 	begin_ns = clock_mono_ns();
 	if (pthread_create(&thread, NULL, pass_limit, NULL))
