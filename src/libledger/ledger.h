@@ -133,7 +133,7 @@ struct ledger_slot {
 	struct ledger_live live; /* written by the sampler */
 };
 
-/* The memory that a step holds, as the sampler reads it (memwatch.h). */
+/* The memory that a step holds, as the sampler reads it (membook.h). */
 struct ledger_memory {
 	uint64_t read_mono_ns; /* time of the last reading; 0: no reading yet, and the other members are 0 */
 	uint64_t held_bytes;   /* working set at the last reading */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ledger_gpu.h - how the GPUs that a step holds were used, as sums over time. The sums are in the ledger's
- * page beside the step's energy. Only the sampler writes them (gpuwatch.h).
+ * page beside the step's energy. Only the sampler writes them (gpubook.h).
  */
 #ifndef CEEMS_LEDGER_GPU_H
 #define CEEMS_LEDGER_GPU_H

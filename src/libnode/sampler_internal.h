@@ -11,7 +11,7 @@
 #include "src/libnode/cpuweights.h"
 #include "src/libnode/live.h"
 #include "src/libnode/oldhelpers.h"
-#include "src/libnode/parts.h"
+#include "src/libnode/partbook.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/logger.h"
 
@@ -27,12 +27,12 @@ struct sampler {
 	struct factor_chain chain;
 	bool has_factor;
 	struct factor_feed *feed; /* NULL: no series */
-	struct parts parts;
+	struct partbook parts;
 	struct cpuweights cpuweights;
 	struct weights *weights;
 	struct readers *readers;
-	struct memwatch *memory;
-	struct gpuwatch *gpus;
+	struct membook *memory;
+	struct gpubook *gpus;
 	struct nodeprobes *probes; /* only for the thread; NULL: there is none */
 	/* read by Slurm's RPC threads, which must not wait for a tick */
 	_Atomic uint64_t energy_uj;

@@ -6,8 +6,8 @@
 
 #include "src/libemission/factor_feed.h"
 #include "src/libmeter/activity/cgmount.h"
-#include "src/libnode/gpuwatch.h"
-#include "src/libnode/memwatch.h"
+#include "src/libnode/gpubook.h"
+#include "src/libnode/membook.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/crc32c.h"
@@ -53,9 +53,9 @@ static int open_weights(struct sampler *s, struct errmsg *err)
 	if (rc == 0)
 		rc = readers_create(s->weights, &s->readers);
 	if (rc == 0)
-		rc = memwatch_create(&s->memory);
+		rc = membook_create(&s->memory);
 	if (rc == 0)
-		rc = gpuwatch_create(&s->gpus);
+		rc = gpubook_create(&s->gpus);
 	return rc < 0 ? errmsg_errno(err, rc, "steps") : 0;
 }
 
@@ -203,8 +203,8 @@ void sampler_destroy(struct sampler *s)
 		(void)pthread_join(s->thread, NULL);
 	}
 	factor_feed_close(s->feed);
-	gpuwatch_destroy(s->gpus);
-	memwatch_destroy(s->memory);
+	gpubook_destroy(s->gpus);
+	membook_destroy(s->memory);
 	readers_destroy(s->readers);
 	weights_destroy(s->weights);
 	ledger_book_destroy(s->book);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "src/libemission/factor_feed.h"
-#include "src/libnode/gpuwatch.h"
-#include "src/libnode/memwatch.h"
+#include "src/libnode/gpubook.h"
+#include "src/libnode/membook.h"
 #include "src/libnode/nodecpu.h"
 #include "src/libutil/apportion.h"
 #include "src/libutil/clock.h"
@@ -159,7 +159,7 @@ static int sampler_book(struct sampler *s, struct tick *t)
 
 int sampler_tick(struct sampler *s)
 {
-	const struct parts_setup setup = {
+	const struct partbook_setup setup = {
 		.interval_ns = s->settings.sample_interval_ns,
 		.configured_mw = s->settings.idle_mw,
 		.cpus = nodecpu_count(s->cpus),
@@ -187,17 +187,17 @@ int sampler_tick(struct sampler *s)
 	t.nlines = ledger_book_collect(s->book, t.page, now_ns, &t.line);
 	s->nlines = t.nlines;
 	nodeprobes_salvage(s->probes, s->book, t.line, t.nlines);
-	memwatch_read(s->memory, &t);
-	gpuwatch_read(s->gpus, s->book, &t);
+	membook_read(s->memory, &t);
+	gpubook_read(s->gpus, s->book, &t);
 	weigh(s, &t);
 
-	parts_note(&s->parts, &setup, &t);
+	partbook_note(&s->parts, &setup, &t);
 	rc = sampler_book(s, &t);
 	if (rc < 0)
 		return rc;
 	weights_learn(s->weights, &t);
 	t.is_tainted |= jobs_use_gpus(&t);
-	parts_advance(&s->parts, &setup, &t);
+	partbook_advance(&s->parts, &setup, &t);
 	ledger_turn(s->ledger);
 	nodeprobes_clear(s->probes);
 	sampler_publish(s, t.page);

@@ -307,7 +307,7 @@ static void add_memory(uint64_t *sum, uint64_t bytes)
 		*sum = *sum == UINT64_MAX ? bytes : *sum + bytes;
 }
 
-static void add_parts(struct job_sum *job, const struct memuse_parts *p)
+static void add_memory_kinds(struct job_sum *job, const struct memuse_kinds *p)
 {
 	add_memory(&job->memory[MEMORY_USED], p->used);
 	add_memory(&job->memory[MEMORY_RSS], p->rss);
@@ -319,7 +319,7 @@ static void add_parts(struct job_sum *job, const struct memuse_parts *p)
 static void sum_jobs(struct writer *w)
 {
 	const struct ledger_page *p = w->page;
-	const struct memuse_parts *parts;
+	const struct memuse_kinds *kinds;
 	const struct values *live;
 	uint32_t i;
 
@@ -340,9 +340,9 @@ static void sum_jobs(struct writer *w)
 		live = w->in->ledger ? ledger_live(w->in->ledger, i, s->claim) : NULL;
 		if (live)
 			values_fold(&w->job[s->job - 1].values, live);
-		parts = memwatch_find(w->in->memory, i, s->claim);
-		if (parts)
-			add_parts(&w->job[s->job - 1], parts);
+		kinds = membook_find(w->in->memory, i, s->claim);
+		if (kinds)
+			add_memory_kinds(&w->job[s->job - 1], kinds);
 	}
 	for (i = 0; i < p->njobs; i++) {
 		ledger_account_values(p, &w->job[i].energy, &w->job[i].values);

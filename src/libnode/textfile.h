@@ -14,12 +14,12 @@
 
 #include "src/libemission/factor_series.h"
 #include "src/libledger/ledger.h"
-#include "src/libnode/memwatch.h"
+#include "src/libnode/membook.h"
 #include "src/libutil/errmsg.h"
 
 struct textfile_input {
 	const struct ledger *ledger; /* NULL: running steps show only energy and CPU time */
-	const struct memwatch *memory; /* NULL: running steps show no memory */
+	const struct membook *memory; /* NULL: running steps show no memory */
 	const struct factor_series *series; /* for the marginal factor of REGION; NULL: not shown */
 	const char *region;
 	const struct gpu_reading *gpu;

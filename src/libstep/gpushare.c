@@ -83,23 +83,23 @@ static void add_instance(struct gpumap *map, const struct gpu_slices *known,
 			     err);
 }
 
-/* Adds parts, counted first and then divided, so that all parts together are the whole GPU. */
+/* Adds partitions, counted first and then divided, so that all partitions together are the whole GPU. */
 static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX])
 {
 	unsigned int held[GPUS_MAX] = { 0 };
-	unsigned int parts[GPUS_MAX] = { 0 };
+	unsigned int partitions[GPUS_MAX] = { 0 };
 	unsigned int u;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (d[i].file.kind != GPUMAP_PART)
+		if (d[i].file.kind != GPUMAP_PARTITION)
 			continue;
-		parts[d[i].file.unit] = d[i].file.parts;
+		partitions[d[i].file.unit] = d[i].file.partitions;
 		held[d[i].file.unit] += d[i].is_held;
 	}
 	for (u = 0; u < GPUS_MAX; u++)
 		if (held[u])
-			add_share(&ret[u], (uint32_t)((uint64_t)GPUMAP_WHOLE * held[u] / parts[u]));
+			add_share(&ret[u], (uint32_t)((uint64_t)GPUMAP_WHOLE * held[u] / partitions[u]));
 }
 
 unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * stepmemory.h - the memory metrics of a step that ends: the values that the sampler read while the step
- * ran (memwatch.h), and the kernel's peaks of the step's cgroup. For slurmstepd, while the cgroup
+ * ran (membook.h), and the kernel's peaks of the step's cgroup. For slurmstepd, while the cgroup
  * exists.
  */
 #ifndef CEEMS_STEPMEMORY_H

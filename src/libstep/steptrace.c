@@ -55,13 +55,13 @@ static void open_memory(struct steptrace *st)
 
 static void read_memory(struct steptrace *st, struct trace_sample *s)
 {
-	struct memuse_parts parts;
+	struct memuse_kinds kinds;
 
 	s->held_bytes = s->cache_bytes = TRACE_UNKNOWN;
-	if (!st->memuse || memuse_read_parts(st->memuse, &parts) < 0)
+	if (!st->memuse || memuse_read_kinds(st->memuse, &kinds) < 0)
 		return;
-	s->held_bytes = parts.held;
-	s->cache_bytes = parts.page_cache;
+	s->held_bytes = kinds.held;
+	s->cache_bytes = kinds.page_cache;
 }
 
 static void read_slowly(const struct steptrace *st, const struct ledger_view *v, struct values *f)

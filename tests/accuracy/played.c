@@ -94,7 +94,7 @@ struct memuse {
 
 int __wrap_memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err);
 int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes);
-int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
+int __wrap_memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret);
 bool __wrap_memuse_opens_files(const struct memuse *m);
 void __wrap_memuse_close(struct memuse *m);
 
@@ -119,7 +119,7 @@ int __wrap_memuse_read(struct memuse *m, uint64_t *ret_bytes)
 	return 0;
 }
 
-int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
+int __wrap_memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret)
 {
 	memset(ret, 0xff, sizeof(*ret)); /* not known */
 	ret->held = m->bytes;

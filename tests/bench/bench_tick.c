@@ -17,7 +17,7 @@
 #include "paths_of.h"
 #include "src/libmeter/activity/memuse.h"
 #include "src/libmeter/activity/pressure.h"
-#include "src/libnode/gpuwatch.h"
+#include "src/libnode/gpubook.h"
 #include "src/libnode/live.h"
 #include "src/libnode/sampler.h"
 #include "src/libutil/clock.h"
@@ -65,7 +65,7 @@ static void measure_memory(void)
 	char path[HIER_N][PATH_MAX];
 	struct memuse *m = NULL;
 	struct errmsg err = { 0 };
-	struct memuse_parts parts;
+	struct memuse_kinds kinds;
 	unsigned int i;
 
 	for (i = 0; i < HIER_N; i++)
@@ -77,7 +77,7 @@ static void measure_memory(void)
 	for (i = 0; i < TICKS; i++) {
 		uint64_t before = clock_thread_cpu_ns();
 
-		(void)memuse_read_parts(m, &parts);
+		(void)memuse_read_kinds(m, &kinds);
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
@@ -174,7 +174,7 @@ out:
 }
 
 /* So many readings of GPUs booked to as many steps on each, which comes once a second. */
-static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpuwatch *w)
+static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpubook *w)
 {
 	static uint64_t ns[TICKS_MAX];
 	static struct tick t;
@@ -194,7 +194,7 @@ static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpuwatch *
 		t.book.t_mono_ns = now_ns + (i + 1) * NSEC_PER_SEC;
 		t.nlines = ledger_book_collect(b, t.page, t.book.t_mono_ns, &t.line);
 		before = clock_thread_cpu_ns();
-		gpuwatch_read(w, b, &t);
+		gpubook_read(w, b, &t);
 		ns[i] = clock_thread_cpu_ns() - before;
 		ledger_turn(l);
 	}
@@ -208,12 +208,12 @@ static void measure_gpus(const struct busy_node *node)
 {
 	struct ledger *l = NULL;
 	struct ledger_book *b = NULL;
-	struct gpuwatch *w = NULL;
+	struct gpubook *w = NULL;
 	unsigned int i, slot;
 	bool is_fresh;
 
 	if (ledger_create(node->top, "gpus", &l, &is_fresh, NULL) < 0 || ledger_book_create(l, &b) < 0 ||
-	    gpuwatch_create(&w) < 0)
+	    gpubook_create(&w) < 0)
 		goto out;
 	for (i = 0; i < BUSY_NODE_STEPS; i++) {
 		struct ledger_identity id = { .job_id = 1 + i, .job_cpus = 1, .step_cpus = 1 };
@@ -225,7 +225,7 @@ static void measure_gpus(const struct busy_node *node)
 	}
 	book_gpus(l, b, w);
 out:
-	gpuwatch_destroy(w);
+	gpubook_destroy(w);
 	ledger_book_destroy(b);
 	ledger_close(l);
 }

@@ -137,7 +137,7 @@ static uint64_t field_or_unknown(const char *text, const char *key)
 	return field(text, key, &v) < 0 ? UINT64_MAX : v;
 }
 
-static int parse_parts(const char *text, bool is_v2, struct memuse_parts *p)
+static int parse_kinds(const char *text, bool is_v2, struct memuse_kinds *p)
 {
 	uint64_t n[2];
 	int rc = two_fields(text, is_v2 ? keys_v2 : keys_v1, n);
@@ -162,9 +162,9 @@ static uint64_t number_or_unknown(int fd)
 	return fd < 0 || fileio_pread_u64(fd, &v) < 0 ? UINT64_MAX : v;
 }
 
-int memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
+int memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret)
 {
-	struct memuse_parts p = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	struct memuse_kinds p = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	char buf[8192];
 	ssize_t len;
 	int rc;
@@ -174,7 +174,7 @@ int memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
 		p.rss = p.held;
 	} else {
 		len = fileio_pread_all(m->fd, buf, sizeof(buf));
-		rc = len < 0 ? (int)len : parse_parts(buf, m->keys == keys_v2, &p);
+		rc = len < 0 ? (int)len : parse_kinds(buf, m->keys == keys_v2, &p);
 	}
 	if (rc < 0)
 		return rc;

@@ -32,16 +32,16 @@ int memuse_read(struct memuse *m, uint64_t *ret_bytes);
  * only HELD and RSS are known, and RSS includes shared memory. Costs as much as memuse_read(), on
  * v2 with swap one read more.
  */
-struct memuse_parts {
+struct memuse_kinds {
 	uint64_t used, rss, cache; /* as CEEMS defines them: all charged memory; anonymous; files and shared
 				      memory */
 	uint64_t held;		   /* as memuse_read() returns */
 	uint64_t page_cache;	   /* without shared memory, which HELD includes */
 	uint64_t swap;
 };
-int memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
+int memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret);
 /*
- * Returns true if memuse_read_parts() must open files: a list and one file per process, if there is
+ * Returns true if memuse_read_kinds() must open files: a list and one file per process, if there is
  * no memory cgroup.
  */
 bool memuse_opens_files(const struct memuse *m);

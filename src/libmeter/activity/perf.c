@@ -19,15 +19,15 @@
 #define YIELD_BELOW_PPM 800000u	   /* counters are closed if their share is below this part of the best share */
 #define MIN_LACK_NS 100000000u	   /* CPU time that may be missing without scaling: tasks run before their exec */
 
-/* Parts of the request; the events of a part are opened and closed together. */
-enum part {
-	PART_HW,
-	PART_OWN,
-	PART_SW, /* software events, which use no counter and are never closed early */
-	PART_N
+/* The groups of events; those of a group are opened and closed together. */
+enum group {
+	GROUP_HW,
+	GROUP_OWN,
+	GROUP_SW, /* software events, which use no counter and are never closed early */
+	GROUP_N
 };
 
-struct part_of_perf {
+struct group_events {
 	struct hwevents events;
 	struct perf_set *set;		   /* SET or BPERF is in use; both NULL: not asked for, or closed for a
 					      profiler */
@@ -37,7 +37,7 @@ struct part_of_perf {
 };
 
 struct perf {
-	struct part_of_perf part[PART_N];
+	struct group_events group[GROUP_N];
 	int cgroup_fd; /* our own descriptor of the cgroup; -1: none */
 	pid_t *pid;
 	size_t n;
@@ -48,18 +48,18 @@ struct perf {
 	uint32_t best_share_ppm;
 };
 
-/* The metrics that each part makes. */
+/* The metrics that each group makes. */
 static const struct {
 	enum metric metric;
-	enum part part;
+	enum group group;
 } made[] = {
-	{ METRIC_TASK_CLOCK, PART_SW },	      { METRIC_CONTEXT_SWITCHES, PART_SW },
-	{ METRIC_PAGE_FAULTS, PART_SW },      { METRIC_CPU_MIGRATIONS, PART_SW },
-	{ METRIC_CYCLES, PART_HW },	      { METRIC_INSTRUCTIONS, PART_HW },
-	{ METRIC_CACHE_REFERENCES, PART_HW }, { METRIC_CACHE_MISSES, PART_HW },
-	{ METRIC_BRANCHES, PART_HW },	      { METRIC_BRANCH_MISSES, PART_HW },
-	{ METRIC_FP_OPERATIONS, PART_HW },    { METRIC_MEMORY_BYTES, PART_HW },
-	{ METRIC_PMU_ENABLED, PART_HW },      { METRIC_PMU_RUNNING, PART_HW },
+	{ METRIC_TASK_CLOCK, GROUP_SW },	      { METRIC_CONTEXT_SWITCHES, GROUP_SW },
+	{ METRIC_PAGE_FAULTS, GROUP_SW },      { METRIC_CPU_MIGRATIONS, GROUP_SW },
+	{ METRIC_CYCLES, GROUP_HW },	      { METRIC_INSTRUCTIONS, GROUP_HW },
+	{ METRIC_CACHE_REFERENCES, GROUP_HW }, { METRIC_CACHE_MISSES, GROUP_HW },
+	{ METRIC_BRANCHES, GROUP_HW },	      { METRIC_BRANCH_MISSES, GROUP_HW },
+	{ METRIC_FP_OPERATIONS, GROUP_HW },    { METRIC_MEMORY_BYTES, GROUP_HW },
+	{ METRIC_PMU_ENABLED, GROUP_HW },      { METRIC_PMU_RUNNING, GROUP_HW },
 };
 
 /* --- opening -------------------------------------------------------------------------------- */
@@ -93,30 +93,30 @@ static void software_events(bool is_taskcount_on, struct hwevents *ret)
 }
 
 /*
- * Opens a part, by cgroup if possible, which costs nothing at a fork or a switch within the step.
+ * Opens a group, by cgroup if possible, which costs nothing at a fork or a switch within the step.
  * It needs a descriptor per CPU; if these do not suffice, one per task may be fewer.
  */
-static int open_part(struct perf *p, struct part_of_perf *part)
+static int open_group(struct perf *p, struct group_events *group)
 {
-	int rc = perf_set_create(&perf_event_kernel, NULL, &part->events, &part->set);
+	int rc = perf_set_create(&perf_event_kernel, NULL, &group->events, &group->set);
 
-	part->way = "per task";
+	group->way = "per task";
 	if (rc < 0)
 		return rc;
 	if (p->cgroup_fd >= 0 && p->n) {
-		rc = perf_cgroup_open(part->set, p->cgroup_fd, p->pid[0]);
-		if (rc == 0 && !perf_set_is_full(part->set)) {
-			part->way = "per cgroup";
+		rc = perf_cgroup_open(group->set, p->cgroup_fd, p->pid[0]);
+		if (rc == 0 && !perf_set_is_full(group->set)) {
+			group->way = "per cgroup";
 			return 0;
 		}
-		perf_set_destroy(TAKE_PTR(part->set));
+		perf_set_destroy(TAKE_PTR(group->set));
 		if (rc == -ENOMEM)
 			return rc;
-		rc = perf_set_create(&perf_event_kernel, NULL, &part->events, &part->set);
+		rc = perf_set_create(&perf_event_kernel, NULL, &group->events, &group->set);
 		if (rc < 0)
 			return rc;
 	}
-	return perf_task_open(part->set, p->pid, p->n);
+	return perf_task_open(group->set, p->pid, p->n);
 }
 
 /*
@@ -125,7 +125,7 @@ static int open_part(struct perf *p, struct part_of_perf *part)
  */
 static bool open_bperf(struct perf *p, const struct perf_target *target)
 {
-	struct part_of_perf *hw = &p->part[PART_HW];
+	struct group_events *hw = &p->group[GROUP_HW];
 	_cleanup_free_ uint32_t *cpu = NULL;
 	struct errmsg err = { 0 };
 	size_t n;
@@ -140,36 +140,36 @@ static bool open_bperf(struct perf *p, const struct perf_target *target)
 	return true;
 }
 
-static int open_parts(struct perf *p, const struct perf_target *target)
+static int open_groups(struct perf *p, const struct perf_target *target)
 {
-	static const uint32_t asks[PART_N] = {
-		[PART_HW] = PERF_GROUP_HW,
-		[PART_OWN] = PERF_GROUP_EVENTS,
-		[PART_SW] = PERF_GROUP_HW | PERF_GROUP_SW,
+	static const uint32_t asks[GROUP_N] = {
+		[GROUP_HW] = PERF_GROUP_HW,
+		[GROUP_OWN] = PERF_GROUP_EVENTS,
+		[GROUP_SW] = PERF_GROUP_HW | PERF_GROUP_SW,
 	};
 	int rc = 0;
 	size_t i;
 
 	if (target->request->groups & PERF_GROUP_HW)
-		hwevents_default(&p->part[PART_HW].events);
+		hwevents_default(&p->group[GROUP_HW].events);
 	if (target->request->groups & PERF_GROUP_EVENTS)
-		hwevents_own(target->request, &p->part[PART_OWN].events);
-	software_events(target->slot != 0, &p->part[PART_SW].events);
+		hwevents_own(target->request, &p->group[GROUP_OWN].events);
+	software_events(target->slot != 0, &p->group[GROUP_SW].events);
 	if ((target->request->groups & PERF_GROUP_HW) && open_bperf(p, target)) {
-		p->part[PART_SW].events.n = 0; /* the task counters' CPU time is used as the task clock */
+		p->group[GROUP_SW].events.n = 0; /* the task counters' CPU time is used as the task clock */
 		if (!(target->request->groups & PERF_GROUP_EVENTS))
 			return 0;
-		return open_part(p, &p->part[PART_OWN]);
+		return open_group(p, &p->group[GROUP_OWN]);
 	}
-	for (i = 0; i < PART_N && rc == 0; i++)
+	for (i = 0; i < GROUP_N && rc == 0; i++)
 		if (target->request->groups & asks[i])
-			rc = open_part(p, &p->part[i]);
+			rc = open_group(p, &p->group[i]);
 	return rc;
 }
 
 bool perf_lacks_own(const struct perf *p, char *buf, size_t size)
 {
-	const struct hwevents *own = &p->part[PART_OWN].events;
+	const struct hwevents *own = &p->group[GROUP_OWN].events;
 	uint32_t i;
 
 	for (i = 0; i < own->n; i++) {
@@ -199,7 +199,7 @@ int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg
 	if (target->n)
 		memcpy(p->pid, target->pid, target->n * sizeof(*p->pid));
 	p->n = target->n;
-	rc = open_parts(p, target);
+	rc = open_groups(p, target);
 	if (rc < 0)
 		goto fail;
 	*ret = p;
@@ -215,9 +215,9 @@ void perf_close(struct perf *p)
 
 	if (!p)
 		return;
-	for (i = 0; i < PART_N; i++) {
-		perf_set_destroy(p->part[i].set);
-		bperf_close(p->part[i].bperf);
+	for (i = 0; i < GROUP_N; i++) {
+		perf_set_destroy(p->group[i].set);
+		bperf_close(p->group[i].bperf);
 	}
 	if (p->cgroup_fd >= 0)
 		(void)close(p->cgroup_fd);
@@ -227,16 +227,16 @@ void perf_close(struct perf *p)
 
 /* --- giving back ------------------------------------------------------------------------------ */
 
-static void read_bperf(const struct part_of_perf *part, struct perf_sum ret[HWEVENTS_MAX])
+static void read_bperf(const struct group_events *group, struct perf_sum ret[HWEVENTS_MAX])
 {
 	struct bperf_value v[PROBES_HW_EVENTS];
-	int rc = bperf_read(part->bperf, v);
+	int rc = bperf_read(group->bperf, v);
 	uint32_t i;
 
-	for (i = 0; i < part->events.n; i++) {
-		int error = rc < 0 ? -EIO : bperf_error(part->bperf, i);
+	for (i = 0; i < group->events.n; i++) {
+		int error = rc < 0 ? -EIO : bperf_error(group->bperf, i);
 
-		ret[i] = (struct perf_sum){ .reason = part->events.event[i].reason };
+		ret[i] = (struct perf_sum){ .reason = group->events.event[i].reason };
 		if (ret[i].reason == REASON_NONE && error < 0)
 			ret[i].reason = (uint8_t)perf_reason(-error);
 		if (ret[i].reason != REASON_NONE)
@@ -251,19 +251,19 @@ static void read_bperf(const struct part_of_perf *part, struct perf_sum ret[HWEV
 }
 _Static_assert(PROBES_HW_EVENTS >= HWEVENTS_MAX, "bperf has room for all events");
 
-static void read_part(const struct part_of_perf *part, struct perf_sum ret[HWEVENTS_MAX])
+static void read_group(const struct group_events *group, struct perf_sum ret[HWEVENTS_MAX])
 {
-	if (part->set)
-		perf_set_read(part->set, ret);
-	else if (part->bperf)
-		read_bperf(part, ret);
+	if (group->set)
+		perf_set_read(group->set, ret);
+	else if (group->bperf)
+		read_bperf(group, ret);
 	else
-		memcpy(ret, part->kept, sizeof(part->kept));
+		memcpy(ret, group->kept, sizeof(group->kept));
 }
 
-static bool is_open(const struct perf *p, enum part part)
+static bool is_open(const struct perf *p, enum group group)
 {
-	return p->part[part].bperf || (p->part[part].set && perf_set_counts(p->part[part].set));
+	return p->group[group].bperf || (p->group[group].set && perf_set_counts(p->group[group].set));
 }
 
 /*
@@ -277,11 +277,11 @@ static bool share_of_pmu(struct perf *p, uint32_t *ret_ppm)
 	uint32_t events = 0;
 	size_t i, k;
 
-	for (i = PART_HW; i <= PART_OWN; i++) {
-		if (!is_open(p, (enum part)i))
+	for (i = GROUP_HW; i <= GROUP_OWN; i++) {
+		if (!is_open(p, (enum group)i))
 			continue;
-		read_part(&p->part[i], sum);
-		for (k = 0; k < p->part[i].events.n; k++) {
+		read_group(&p->group[i], sum);
+		for (k = 0; k < p->group[i].events.n; k++) {
 			enabled_ns += sum[k].enabled_ns;
 			running_ns += sum[k].running_ns;
 			events += sum[k].enabled_ns > 0;
@@ -315,13 +315,13 @@ static bool has_profiler(const struct perf *p)
 }
 
 /* Closes the counters. False: another process has bperf's lock; the next call tries again. */
-static bool give_back(struct part_of_perf *part)
+static bool give_back(struct group_events *group)
 {
-	if (part->bperf && bperf_yield(part->bperf) < 0)
+	if (group->bperf && bperf_yield(group->bperf) < 0)
 		return false;
-	read_part(part, part->kept);
-	perf_set_destroy(TAKE_PTR(part->set));
-	bperf_close(TAKE_PTR(part->bperf));
+	read_group(group, group->kept);
+	perf_set_destroy(TAKE_PTR(group->set));
+	bperf_close(TAKE_PTR(group->bperf));
 	return true;
 }
 
@@ -329,16 +329,16 @@ void perf_poll(struct perf *p)
 {
 	size_t i;
 
-	if (!is_open(p, PART_HW) && !is_open(p, PART_OWN))
+	if (!is_open(p, GROUP_HW) && !is_open(p, GROUP_OWN))
 		return;
 	if (!p->is_given_back && !has_profiler(p) && !is_short_of_pmu(p))
 		return;
 	if (!p->is_given_back)
 		logger_info("perf: another program needs the hardware counters; counters of this step end here");
 	p->is_given_back = true;
-	for (i = PART_HW; i <= PART_OWN; i++)
-		if (p->part[i].set || p->part[i].bperf)
-			(void)give_back(&p->part[i]);
+	for (i = GROUP_HW; i <= GROUP_OWN; i++)
+		if (p->group[i].set || p->group[i].bperf)
+			(void)give_back(&p->group[i]);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -433,7 +433,7 @@ static void set_coverage(const struct perf *p, const struct perf_sum *sum, struc
 	const struct perf_sum *worst = NULL;
 	uint32_t i;
 
-	for (i = 0; i < p->part[PART_HW].events.n; i++) {
+	for (i = 0; i < p->group[GROUP_HW].events.n; i++) {
 		if (sum[i].reason != REASON_NONE) {
 			if (reason == REASON_NO_EVENT)
 				reason = (enum metric_reason)sum[i].reason;
@@ -455,15 +455,15 @@ static void set_coverage(const struct perf *p, const struct perf_sum *sum, struc
 static void fill_detail(const struct perf *p, const struct perf_sum *own,
 			const struct values *values, struct step_detail *detail)
 {
-	const struct part_of_perf *hw = &p->part[PART_HW];
-	const struct hwevents *events = &p->part[PART_OWN].events;
+	const struct group_events *hw = &p->group[GROUP_HW];
+	const struct hwevents *events = &p->group[GROUP_OWN].events;
 	uint32_t i;
 
 	if (hw->way)
 		(void)snprintf(detail->counters, sizeof(detail->counters), "%s, %s%s", hw->way,
 			       hw->events.machine,
 			       p->is_given_back ? ", until another program took the counters" : "");
-	if (!p->part[PART_OWN].way)
+	if (!p->group[GROUP_OWN].way)
 		return;
 	for (i = 0; i < events->n && i < PERF_REQUEST_EVENTS; i++) {
 		struct detail_event *e = &detail->event[i];
@@ -478,21 +478,21 @@ static void fill_detail(const struct perf *p, const struct perf_sum *own,
 }
 
 static void set_metrics(const struct perf *p, bool is_software,
-			const struct perf_sum sum[PART_N][HWEVENTS_MAX], struct values *values)
+			const struct perf_sum sum[GROUP_N][HWEVENTS_MAX], struct values *values)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(made); i++) {
 		enum metric m = made[i].metric;
-		const struct part_of_perf *part = &p->part[made[i].part];
-		bool is_taskcounts = made[i].part == PART_SW && m != METRIC_TASK_CLOCK &&
-				   part->events.n <= 1;
+		const struct group_events *group = &p->group[made[i].group];
+		bool is_taskcounts = made[i].group == GROUP_SW && m != METRIC_TASK_CLOCK &&
+				   group->events.n <= 1;
 
 		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_taskcounts ||
-		    (made[i].part == PART_SW) != is_software)
+		    (made[i].group == GROUP_SW) != is_software)
 			continue;
-		if (part->way)
-			set_metric(&part->events, sum[made[i].part], m, values);
+		if (group->way)
+			set_metric(&group->events, sum[made[i].group], m, values);
 		else if (values->reason[m] == REASON_NOT_MEASURED)
 			values_miss(values, m, REASON_NOT_ASKED);
 	}
@@ -500,23 +500,23 @@ static void set_metrics(const struct perf *p, bool is_software,
 
 void perf_read(struct perf *p, struct values *values, struct step_detail *detail)
 {
-	struct perf_sum sum[PART_N][HWEVENTS_MAX] = { { { 0 } } };
+	struct perf_sum sum[GROUP_N][HWEVENTS_MAX] = { { { 0 } } };
 	size_t i;
 
-	for (i = 0; i < PART_N; i++)
-		if (p->part[i].way)
-			read_part(&p->part[i], sum[i]);
+	for (i = 0; i < GROUP_N; i++)
+		if (p->group[i].way)
+			read_group(&p->group[i], sum[i]);
 	/* software events first, because scale_to_step() needs the task clock */
 	set_metrics(p, /* is_software= */ true, sum, values);
-	for (i = PART_HW; i <= PART_OWN; i++)
-		scale_to_step(values, &p->part[i].events, sum[i]);
+	for (i = GROUP_HW; i <= GROUP_OWN; i++)
+		scale_to_step(values, &p->group[i].events, sum[i]);
 	set_metrics(p, /* is_software= */ false, sum, values);
-	if (p->part[PART_HW].way && !p->part[PART_SW].way)
-		set_task_clock(&sum[PART_HW][0], values);
-	if (p->part[PART_HW].way)
-		set_coverage(p, sum[PART_HW], values);
+	if (p->group[GROUP_HW].way && !p->group[GROUP_SW].way)
+		set_task_clock(&sum[GROUP_HW][0], values);
+	if (p->group[GROUP_HW].way)
+		set_coverage(p, sum[GROUP_HW], values);
 	if (detail)
-		fill_detail(p, sum[PART_OWN], values, detail);
+		fill_detail(p, sum[GROUP_OWN], values, detail);
 }
 
 void perf_not_asked(struct values *values)

@@ -119,19 +119,19 @@ static void find_cap(struct gpumap *m, uint64_t cap, struct gpumap_file *ret)
 
 static void find_render_node(struct gpumap *m, uint64_t minor, struct gpumap_file *ret)
 {
-	unsigned int first, parts;
+	unsigned int first, partitions;
 
 	if (minor < FIRST_RENDER_NODE || minor > UINT32_MAX)
 		return;
 	if (!m->kfd)
 		(void)kfd_open(m->root, &m->kfd);
 	first = (unsigned int)minor;
-	parts = 1;
+	partitions = 1;
 	if (m->kfd)
-		kfd_socket(m->kfd, (unsigned int)minor, &first, &parts);
-	ret->kind = parts > 1 ? GPUMAP_PART : GPUMAP_GPU;
+		kfd_socket(m->kfd, (unsigned int)minor, &first, &partitions);
+	ret->kind = partitions > 1 ? GPUMAP_PARTITION : GPUMAP_GPU;
 	ret->unit = UNIT(first - FIRST_RENDER_NODE);
-	ret->parts = parts;
+	ret->partitions = partitions;
 }
 
 void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret)
@@ -146,7 +146,7 @@ void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret)
 	else if (number_after(name, "renderD", &n))
 		find_render_node(m, n, ret);
 	else if (number_after(name, "nvidia", &n))
-		*ret = (struct gpumap_file){ .kind = GPUMAP_GPU, .unit = UNIT(n), .parts = 1 };
+		*ret = (struct gpumap_file){ .kind = GPUMAP_GPU, .unit = UNIT(n), .partitions = 1 };
 }
 
 /* --- shares --------------------------------------------------------------------------------- */

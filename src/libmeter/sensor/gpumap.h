@@ -25,7 +25,7 @@
 enum gpumap_kind {
 	GPUMAP_OTHER,	 /* the file does not belong to one GPU: nvidiactl, config and monitor of MIG */
 	GPUMAP_GPU,	 /* a whole GPU */
-	GPUMAP_PART,	 /* one of `parts` equal parts of a GPU */
+	GPUMAP_PARTITION, /* an AMD GPU can be divided into equal partitions */
 	GPUMAP_INSTANCE, /* a GPU instance of MIG with all its compute instances, or one of these */
 	GPUMAP_UNKNOWN,	 /* the file is of MIG, but its GPU is not known */
 };
@@ -33,7 +33,7 @@ enum gpumap_kind {
 struct gpumap_file {
 	enum gpumap_kind kind;
 	unsigned int unit;
-	unsigned int parts;
+	unsigned int partitions;
 	unsigned int gi;
 	bool has_ci;
 	unsigned int ci;

@@ -12,7 +12,7 @@
 #include "src/libledger/ledger_book.h"
 #include "src/libledger/ledger_map.h"
 #include "src/libnode/cpuweights.h"
-#include "src/libnode/parts.h"
+#include "src/libnode/partbook.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
 
@@ -73,7 +73,7 @@ struct world {
 	struct ledger *l;
 	struct ledger_book *b;
 	struct sources *sources;
-	struct parts parts;
+	struct partbook parts;
 	struct cpuweights weights;
 	uint64_t now_ns;
 	unsigned int t;
@@ -286,7 +286,7 @@ static void check_emissions(struct world *w, const struct ledger_page *page)
 /* What sampler_tick() does, but that time and CPU time come from the history. */
 static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is_turned)
 {
-	const struct parts_setup setup = { .interval_ns = S, .cpus = w->h->cpus };
+	const struct partbook_setup setup = { .interval_ns = S, .cpus = w->h->cpus };
 	struct ledger_page *page = ledger_begin(w->l);
 	struct tick tick = {
 		.page = page,
@@ -318,10 +318,10 @@ static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is
 	page->pue_milli = 1200;
 	page->market_known = 1;
 	page->market_mg_per_kwh = 30000;
-	parts_note(&w->parts, &setup, &tick);
+	partbook_note(&w->parts, &setup, &tick);
 	if (ledger_book_apply(w->b, page, &tick.book) < 0)
 		w->r->bad |= 1 << CONSERVED;
-	parts_advance(&w->parts, &setup, &tick);
+	partbook_advance(&w->parts, &setup, &tick);
 	if (is_turned)
 		ledger_turn(w->l);
 }

@@ -132,13 +132,13 @@ static const struct {
 	{ "no memory controller", nothing, -ENOENT, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, 0, 0, 0 },
 };
 
-static void test_parts(size_t i)
+static void test_kinds(size_t i)
 {
-	struct memuse_parts p = { UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
+	struct memuse_kinds p = { UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN };
 	struct memuse *m = NULL;
 
 	if (memuse_open(paths_of(STEP, V1, ""), &m, NULL) == 0)
-		is_int(memuse_read_parts(m, &p), 0, "it is read");
+		is_int(memuse_read_kinds(m, &p), 0, "it is read");
 	is_u64(p.held, trees[i].held, "working set");
 	is_u64(p.page_cache, trees[i].cache, "page cache, without shared memory");
 	is_u64(p.swap, trees[i].swap, "swap");
@@ -265,7 +265,7 @@ int main(void)
 	for (i = 0; i < ARRAY_SIZE(trees); i++) {
 		diag("%s", trees[i].name);
 		grow(trees[i].file);
-		test_parts(i);
+		test_kinds(i);
 		test_record(i);
 		test_fill(i);
 		scratch_clear(dir);

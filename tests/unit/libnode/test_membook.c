@@ -4,7 +4,7 @@
  * extern step. The test sets the time, and the linker puts its functions in place of those that read cgroups
  * (-Wl,--wrap).
  */
-#include "src/libnode/memwatch.h"
+#include "src/libnode/membook.h"
 
 #include <stdlib.h>
 
@@ -61,13 +61,13 @@ bool __wrap_memuse_opens_files(const struct memuse *m)
 	return shown[m->step].is_list;
 }
 
-int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret);
-int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
+int __wrap_memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret);
+int __wrap_memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret)
 {
 	shown[m->step].n++;
 	if (!shown[m->step].held)
 		return -ENODEV;
-	*ret = (struct memuse_parts){ .held = shown[m->step].held,
+	*ret = (struct memuse_kinds){ .held = shown[m->step].held,
 				      .page_cache = shown[m->step].page_cache,
 				      .swap = shown[m->step].swap,
 				      .used = UNKNOWN, .rss = UNKNOWN, .cache = UNKNOWN };
@@ -78,14 +78,14 @@ int __wrap_memuse_read_parts(struct memuse *m, struct memuse_parts *ret)
 
 static char dir[] = SCRATCH_TEMPLATE;
 static struct fake_sampler node;
-static struct memwatch *watch;
+static struct membook *watch;
 
 static void begin(void)
 {
 	struct errmsg err = { 0 };
 
 	memset(shown, 0, sizeof(shown));
-	if (fake_start(&node, dir, "n1", &err) < 0 || memwatch_create(&watch) < 0) {
+	if (fake_start(&node, dir, "n1", &err) < 0 || membook_create(&watch) < 0) {
 		diag("%s", err.text);
 		exit(99);
 	}
@@ -93,7 +93,7 @@ static void begin(void)
 
 static void end(void)
 {
-	memwatch_destroy(watch);
+	membook_destroy(watch);
 	fake_stop(&node);
 	scratch_clear(dir);
 	is_u64(nopen, 0, "nothing stays open");
@@ -122,7 +122,7 @@ static void tick(uint64_t after_ns)
 	struct tick t = { .page = ledger_begin(node.l), .book.t_mono_ns = START_NS + after_ns };
 
 	t.nlines = ledger_book_collect(node.b, t.page, t.book.t_mono_ns, &t.line);
-	memwatch_read(watch, &t);
+	membook_read(watch, &t);
 	ledger_turn(node.l);
 }
 
@@ -131,9 +131,9 @@ static const struct ledger_memory *memory(unsigned int slot)
 	return &ledger_current(node.l)->step[slot].memory;
 }
 
-static const struct memuse_parts *find(unsigned int slot)
+static const struct memuse_kinds *find(unsigned int slot)
 {
-	return memwatch_find(watch, slot, ledger_slot(node.l, slot)->claim);
+	return membook_find(watch, slot, ledger_slot(node.l, slot)->claim);
 }
 
 /* --- mean and peak ---------------------------------------------------------------------------- */
@@ -174,8 +174,8 @@ static void test_mean(void)
 		is_u64(m.cache_kib_s, t[i].cache_mib_s * 1024, "  page cache by time");
 	}
 	is_u64(find(slot)->held, 100 * MB, "for ceems.prom: now");
-	ok(!memwatch_find(watch, slot, ledger_slot(node.l, slot)->claim + 1) &&
-		   !memwatch_find(watch, LEDGER_STEPS, 1) && !memwatch_find(NULL, 0, 1),
+	ok(!membook_find(watch, slot, ledger_slot(node.l, slot)->claim + 1) &&
+		   !membook_find(watch, LEDGER_STEPS, 1) && !membook_find(NULL, 0, 1),
 	   "  not of another step, of no step, or without a watch");
 	end();
 }
@@ -237,9 +237,9 @@ static void test_turns(void)
 		(void)claim(1, i);
 	}
 	tick(SEC);
-	is_u64(nread(40), MEMWATCH_FILES, "of 40 steps, a tick reads the memory of MEMWATCH_FILES");
+	is_u64(nread(40), MEMBOOK_FILES, "of 40 steps, a tick reads the memory of MEMBOOK_FILES");
 	tick(SEC + SEC / 100);
-	is_u64(nread(40), 2 * MEMWATCH_FILES, "the next as many others");
+	is_u64(nread(40), 2 * MEMBOOK_FILES, "the next as many others");
 	tick(SEC + SEC / 50);
 	is_u64(nread(40), 40, "the third the rest");
 	for (i = 0; i < 40 && shown[i].n == 1; i++)
@@ -260,9 +260,9 @@ static void test_lists(void)
 	}
 	tick(SEC);
 	is_u64(nread(10), 6, "one list of processes, and all files");
-	tick(SEC + MEMWATCH_LIST_NS / 2);
+	tick(SEC + MEMBOOK_LIST_NS / 2);
 	for (i = 1; i < 5; i++)
-		tick(SEC + i * MEMWATCH_LIST_NS);
+		tick(SEC + i * MEMBOOK_LIST_NS);
 	for (i = 0; i < 10 && shown[i].n; i++)
 		;
 	is_u64(i, 10, "five turns of lists have read all five");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Power and idle power of a node's parts over ticks: learned, configured, estimated or stated idle power. */
-#include "src/libnode/parts.h"
+#include "src/libnode/partbook.h"
 
 #include "src/libutil/clock.h"
 #include "tap.h"
@@ -8,8 +8,8 @@
 #define S NSEC_PER_SEC
 
 static struct ledger_page page;
-static struct parts parts;
-static struct parts_setup setup = { .interval_ns = S, .cpus = 4 };
+static struct partbook parts;
+static struct partbook_setup setup = { .interval_ns = S, .cpus = 4 };
 static struct tick tick = { .page = &page };
 
 static void start(void)
@@ -44,8 +44,8 @@ static void run_tick(const struct tick *like)
 	tick.activity = like->activity;
 	tick.is_tainted = like->is_tainted;
 	tick.book = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
-	parts_note(&parts, &setup, &tick);
-	parts_advance(&parts, &setup, &tick);
+	partbook_note(&parts, &setup, &tick);
+	partbook_advance(&parts, &setup, &tick);
 	page.t_mono_ns = tick.book.t_mono_ns;
 }
 

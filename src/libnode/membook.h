@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * memwatch.h - records the memory that running steps hold. Each tick reads some of the steps, in
+ * membook.h - records the memory that running steps hold. Each tick reads some of the steps, in
  * turn. It adds the mean of a step's last two readings, times the time between them, to the step's
  * account in the ledger. slurmstepd reads the sum there when the step ends. It also takes the
  * kernel's own peak, which includes peaks between two readings (stepmemory.h). Only the sampler's
  * thread may call this.
  */
-#ifndef CEEMS_MEMWATCH_H
-#define CEEMS_MEMWATCH_H
+#ifndef CEEMS_MEMBOOK_H
+#define CEEMS_MEMBOOK_H
 
 #include "src/libmeter/activity/memuse.h"
 #include "src/libnode/tick.h"
@@ -16,31 +16,31 @@
  * The longest time between two readings of a step; with ticks of a second, each fifth tick reads it. A young step is read
  * more often: again when its age has grown by an eighth.
  */
-#define MEMWATCH_EVERY_NS (4500 * UINT64_C(1000000))
+#define MEMBOOK_EVERY_NS (4500 * UINT64_C(1000000))
 /*
  * The most memory.stat files that are read in one tick; each takes about 8 us. The next tick begins with the
  * steps that were not read.
  */
-#define MEMWATCH_FILES 16
+#define MEMBOOK_FILES 16
 /*
  * Without a memory cgroup, all processes of a step must be read. In this time, the processes of
  * only one step of the node are read.
  */
-#define MEMWATCH_LIST_NS (2 * UINT64_C(1000000000))
+#define MEMBOOK_LIST_NS (2 * UINT64_C(1000000000))
 
-struct memwatch;
+struct membook;
 
 /* Makes the object without any reading. -ENOMEM. */
-int memwatch_create(struct memwatch **ret);
-void memwatch_destroy(struct memwatch *w);
+int membook_create(struct membook **ret);
+void membook_destroy(struct membook *w);
 
 /*
  * Reads the memory of the steps whose turn it is, and books it in the page of T. The peak in the extern
  * step's account is the peak of the sum over all steps of the job.
  */
-void memwatch_read(struct memwatch *w, const struct tick *t);
+void membook_read(struct membook *w, const struct tick *t);
 
 /* Returns the last memory reading of the step in SLOT with claim number CLAIM. NULL: there is none. */
-const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim);
+const struct memuse_kinds *membook_find(const struct membook *w, unsigned int slot, uint32_t claim);
 
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * parts.h - the energy, present power and idle power of each part of the node (a socket, a GPU), in
+ * partbook.h - the energy, present power and idle power of each part of the node (a socket, a GPU), in
  * the ledger's page.
  */
-#ifndef CEEMS_PARTS_H
-#define CEEMS_PARTS_H
+#ifndef CEEMS_PARTBOOK_H
+#define CEEMS_PARTBOOK_H
 
 #include "src/libnode/idle.h"
 #include "src/libnode/idlefit.h"
 #include "src/libnode/tick.h"
 
 /* The windows and fits of page->part[], by index. Zeroed: empty. */
-struct parts {
+struct partbook {
 	struct idle_window window[PARTS_MAX];
 	struct idlefit fit[PARTS_MAX];
 	uint32_t index[PARTS_MAX]; /* index in page->part[] of each part of the present tick */
 };
 
-struct parts_setup {
+struct partbook_setup {
 	uint64_t interval_ns;	/* SampleInterval */
 	uint64_t configured_mw; /* IdleWatts, used instead of a stated or learned value; 0: not set */
 	uint32_t cpus;		/* the number of the node's CPUs */
@@ -27,12 +27,12 @@ struct parts_setup {
  * Sets the parts of the page and those to be booked from what the sources read: their energy and the idle
  * power to use. Call it before T is booked.
  */
-void parts_note(struct parts *p, const struct parts_setup *cf, struct tick *t);
+void partbook_note(struct partbook *p, const struct partbook_setup *cf, struct tick *t);
 
 /*
  * Ends the windows that are complete with T: sets the parts' power in the page and learns their idle power,
  * unless T is tainted. Call it after T was booked.
  */
-void parts_advance(struct parts *p, const struct parts_setup *cf, const struct tick *t);
+void partbook_advance(struct partbook *p, const struct partbook_setup *cf, const struct tick *t);
 
 #endif

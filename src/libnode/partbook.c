@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libnode/parts.h"
+#include "src/libnode/partbook.h"
 #include "src/libutil/apportion.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
  * Returns the index of the part in the page, a new one if necessary. If another source measures this unit now, the entry is
  * reset, because another sensor shows another idle power.
  */
-static uint32_t find_part(struct parts *p, struct ledger_page *page, const struct part *in)
+static uint32_t find_part(struct partbook *p, struct ledger_page *page, const struct part *in)
 {
 	struct ledger_part *part;
 	uint32_t i;
@@ -47,7 +47,7 @@ static bool is_replaced(const struct ledger_part *part, const struct sources_rea
 	return true;
 }
 
-static void drop_replaced(struct parts *p, struct ledger_page *page,
+static void drop_replaced(struct partbook *p, struct ledger_page *page,
 			  const struct sources_reading *r)
 {
 	uint32_t n = 0;
@@ -64,7 +64,7 @@ static void drop_replaced(struct parts *p, struct ledger_page *page,
 }
 
 /* Returns the idle power of part I as idlefit.h estimates it. 0: unknown. */
-static uint64_t estimate_idle(const struct parts *p, const struct ledger_page *page, uint32_t i)
+static uint64_t estimate_idle(const struct partbook *p, const struct ledger_page *page, uint32_t i)
 {
 	const struct idlefit *like[PARTS_MAX];
 	size_t own = 0;
@@ -104,7 +104,7 @@ static void set_configured(struct ledger_part *part, uint64_t mw)
  * energy that each part used in this tick. The share of a part without energy is unknown. If no part has
  * energy, because the sensors are slower than the tick, the shares of the last tick stay.
  */
-static void set_idle_configured(const struct parts *p, struct ledger_page *page,
+static void set_idle_configured(const struct partbook *p, struct ledger_page *page,
 				const struct sources_reading *r, uint64_t configured_mw)
 {
 	uint64_t used[PARTS_MAX];
@@ -153,7 +153,7 @@ static void sum_domains(struct ledger_page *page)
 	}
 }
 
-void parts_note(struct parts *p, const struct parts_setup *cf, struct tick *t)
+void partbook_note(struct partbook *p, const struct partbook_setup *cf, struct tick *t)
 {
 	const struct sources_reading *r = &t->sources;
 	struct book_tick *tick = &t->book;
@@ -181,7 +181,7 @@ void parts_note(struct parts *p, const struct parts_setup *cf, struct tick *t)
 	sum_domains(page);
 }
 
-static void add_energy(struct parts *p, struct ledger_page *page, const struct book_tick *tick)
+static void add_energy(struct partbook *p, struct ledger_page *page, const struct book_tick *tick)
 {
 	size_t i;
 
@@ -226,7 +226,7 @@ static double activity_of(const struct ledger_page *page, const struct ledger_pa
 	return sum;
 }
 
-static void end_window(struct parts *p, struct ledger_page *page, uint32_t i, uint32_t cpus)
+static void end_window(struct partbook *p, struct ledger_page *page, uint32_t i, uint32_t cpus)
 {
 	struct ledger_part *part = &page->part[i];
 	struct idle_window *w = &p->window[i];
@@ -240,7 +240,7 @@ static void end_window(struct parts *p, struct ledger_page *page, uint32_t i, ui
 
 /* ---------------------------------------------------------------------------------------- */
 
-void parts_advance(struct parts *p, const struct parts_setup *cf, const struct tick *t)
+void partbook_advance(struct partbook *p, const struct partbook_setup *cf, const struct tick *t)
 {
 	struct ledger_page *page = t->page;
 	uint32_t i;

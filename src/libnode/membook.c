@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libnode/memwatch.h"
+#include "src/libnode/membook.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,12 +12,12 @@ struct entry {
 	struct memuse *memuse; /* NULL: cannot be read, or was not tried */
 	uint32_t claim;	       /* claim number of the step in this slot that is watched; 0: none */
 	bool is_tried;	/* memuse was opened, or could not be */
-	bool is_known;	/* PARTS is the last reading */
+	bool is_known;	/* KINDS is the last reading */
 	bool is_needed; /* the step exists in this tick */
-	struct memuse_parts parts;
+	struct memuse_kinds kinds;
 };
 
-struct memwatch {
+struct membook {
 	struct entry entry[LEDGER_STEPS]; /* by slot */
 	unsigned int used;		  /* entries from this index on were never opened */
 	size_t turn, list_turn;		  /* lines with which the next tick begins */
@@ -25,9 +25,9 @@ struct memwatch {
 	uint64_t job_bytes[LEDGER_JOBS];  /* memory of all steps of each job, by the job's index in the page */
 };
 
-int memwatch_create(struct memwatch **ret)
+int membook_create(struct membook **ret)
 {
-	struct memwatch *w = pages_alloc(sizeof(*w));
+	struct membook *w = pages_alloc(sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
@@ -41,7 +41,7 @@ static void close_entry(struct entry *e)
 	memset(e, 0, sizeof(*e));
 }
 
-void memwatch_destroy(struct memwatch *w)
+void membook_destroy(struct membook *w)
 {
 	unsigned int i;
 
@@ -69,7 +69,7 @@ static void raise(uint64_t *peak, uint64_t value)
 		*peak = value;
 }
 
-static void book_parts(struct ledger_memory *m, const struct memuse_parts *p, uint64_t open_ns,
+static void book_kinds(struct ledger_memory *m, const struct memuse_kinds *p, uint64_t open_ns,
 		       uint64_t now_ns)
 {
 	uint64_t since_ns = m->read_mono_ns ? m->read_mono_ns : open_ns;
@@ -89,7 +89,7 @@ static void book_parts(struct ledger_memory *m, const struct memuse_parts *p, ui
 	m->read_mono_ns = now_ns;
 }
 
-static void book_jobs(struct memwatch *w, const struct tick *t)
+static void book_jobs(struct membook *w, const struct tick *t)
 {
 	const struct book_line *line = t->line;
 	struct ledger_page *page = t->page;
@@ -112,7 +112,7 @@ static void book_jobs(struct memwatch *w, const struct tick *t)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static struct entry *entry_of(struct memwatch *w, const struct book_line *line)
+static struct entry *entry_of(struct membook *w, const struct book_line *line)
 {
 	struct entry *e = &w->entry[line->slot];
 
@@ -140,11 +140,11 @@ static bool is_due(const struct ledger_memory *m, uint64_t open_ns, uint64_t now
 
 	if (!m->read_mono_ns || m->read_mono_ns < open_ns)
 		return true;
-	return now_ns - m->read_mono_ns >= (every_ns < MEMWATCH_EVERY_NS ? every_ns : MEMWATCH_EVERY_NS);
+	return now_ns - m->read_mono_ns >= (every_ns < MEMBOOK_EVERY_NS ? every_ns : MEMBOOK_EVERY_NS);
 }
 
 /* Returns the entry to read for a line. NULL: it is not due in this tick, or cannot be read. */
-static struct entry *due_entry(struct memwatch *w, const struct tick *t, const struct book_line *line)
+static struct entry *due_entry(struct membook *w, const struct tick *t, const struct book_line *line)
 {
 	struct entry *e = &w->entry[line->slot];
 
@@ -160,18 +160,18 @@ static struct entry *due_entry(struct memwatch *w, const struct tick *t, const s
 /* Reads the memory of a step and adds it to its account. If that fails, the last values stay. */
 static void read_entry(struct entry *e, const struct tick *t, const struct book_line *line)
 {
-	struct memuse_parts parts;
+	struct memuse_kinds kinds;
 
-	if (memuse_read_parts(e->memuse, &parts) < 0)
+	if (memuse_read_kinds(e->memuse, &kinds) < 0)
 		return;
-	e->parts = parts;
+	e->kinds = kinds;
 	e->is_known = true;
-	book_parts(&t->page->step[line->slot].memory, &parts, line->s->t_open_mono_ns, t->book.t_mono_ns);
+	book_kinds(&t->page->step[line->slot].memory, &kinds, line->s->t_open_mono_ns, t->book.t_mono_ns);
 }
 
-static void read_files(struct memwatch *w, const struct tick *t)
+static void read_files(struct membook *w, const struct tick *t)
 {
-	unsigned int left = MEMWATCH_FILES;
+	unsigned int left = MEMBOOK_FILES;
 	size_t i;
 
 	for (i = 0; i < t->nlines && left; i++) {
@@ -185,7 +185,7 @@ static void read_files(struct memwatch *w, const struct tick *t)
 	}
 }
 
-static void read_list(struct memwatch *w, const struct tick *t)
+static void read_list(struct membook *w, const struct tick *t)
 {
 	size_t i;
 
@@ -201,7 +201,7 @@ static void read_list(struct memwatch *w, const struct tick *t)
 	}
 }
 
-static void close_gone(struct memwatch *w)
+static void close_gone(struct membook *w)
 {
 	unsigned int i;
 
@@ -212,7 +212,7 @@ static void close_gone(struct memwatch *w)
 	}
 }
 
-void memwatch_read(struct memwatch *w, const struct tick *t)
+void membook_read(struct membook *w, const struct tick *t)
 {
 	size_t i;
 
@@ -220,14 +220,14 @@ void memwatch_read(struct memwatch *w, const struct tick *t)
 		entry_of(w, &t->line[i])->is_needed = true;
 	close_gone(w);
 	read_files(w, t);
-	if (t->book.t_mono_ns - w->listed_ns >= MEMWATCH_LIST_NS)
+	if (t->book.t_mono_ns - w->listed_ns >= MEMBOOK_LIST_NS)
 		read_list(w, t);
 	book_jobs(w, t);
 }
 
-const struct memuse_parts *memwatch_find(const struct memwatch *w, unsigned int slot, uint32_t claim)
+const struct memuse_kinds *membook_find(const struct membook *w, unsigned int slot, uint32_t claim)
 {
 	return w && slot < LEDGER_STEPS && claim && w->entry[slot].claim == claim && w->entry[slot].is_known ?
-		       &w->entry[slot].parts :
+		       &w->entry[slot].kinds :
 		       NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libnode/gpuwatch.h"
+#include "src/libnode/gpubook.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct gpu_last {
 
 #define INSTANCES_MAX 16 /* the driver numbers them from 0 to 14 */
 
-struct gpuwatch {
+struct gpubook {
 	struct gpu_last last[GPUS_MAX]; /* by unit */
 	uint64_t instance_xids[GPUS_MAX][INSTANCES_MAX]; /* the last known number of errors of each MIG instance */
 	const struct gpu_instance_reading *instance; /* readings of MIG instances in this tick */
@@ -24,9 +24,9 @@ struct gpuwatch {
 	uint64_t held[LEDGER_STEPS + 1];
 };
 
-int gpuwatch_create(struct gpuwatch **ret)
+int gpubook_create(struct gpubook **ret)
 {
-	struct gpuwatch *w = pages_alloc(sizeof(*w));
+	struct gpubook *w = pages_alloc(sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
@@ -34,7 +34,7 @@ int gpuwatch_create(struct gpuwatch **ret)
 	return 0;
 }
 
-void gpuwatch_destroy(struct gpuwatch *w)
+void gpubook_destroy(struct gpubook *w)
 {
 	if (w)
 		pages_free(w, sizeof(*w));
@@ -54,7 +54,8 @@ static uint16_t instances_of(const struct ledger_identity *id, unsigned int unit
 }
 
 /* Finds the reading of an instance. NULL: there is none, or it has no values. */
-static const struct gpu_instance_reading *find_instance(const struct gpuwatch *w, unsigned int unit, unsigned int gi)
+static const struct gpu_instance_reading *find_instance(const struct gpubook *w, unsigned int unit,
+							unsigned int gi)
 {
 	size_t i;
 
@@ -68,7 +69,7 @@ static const struct gpu_instance_reading *find_instance(const struct gpuwatch *w
  * Returns the sum of value V over the instances in HELD, or with IS_MEAN the mean, weighted by their slices. It is unknown
  * if it is unknown for one of them.
  */
-static uint64_t instances_value(const struct gpuwatch *w, unsigned int unit, uint16_t held, enum gpu_value v,
+static uint64_t instances_value(const struct gpubook *w, unsigned int unit, uint16_t held, enum gpu_value v,
 				bool is_mean)
 {
 	uint64_t sum = 0, slices = 0;
@@ -91,7 +92,7 @@ static uint64_t instances_value(const struct gpuwatch *w, unsigned int unit, uin
 }
 
 /* Returns the values of GPU UNIT for a step. If the step holds MIG instances, these are theirs, computed in BUF. */
-static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_identity *id, unsigned int unit,
+static const uint64_t *values_of(const struct gpubook *w, const struct ledger_identity *id, unsigned int unit,
 				 uint64_t buf[GPU_VALUE_N])
 {
 	static const enum gpu_value shares[] = {
@@ -118,7 +119,7 @@ static const uint64_t *values_of(const struct gpuwatch *w, const struct ledger_i
  * Adds the last reading of GPU UNIT to the steps, for the time from FROM_NS to UNTIL_NS. TAILS: only to steps that end in
  * this tick and have had a reading before.
  */
-static void book_window(struct gpuwatch *w, struct ledger_book *b, const struct tick *t, unsigned int unit,
+static void book_window(struct gpubook *w, struct ledger_book *b, const struct tick *t, unsigned int unit,
 			uint64_t from_ns, uint64_t until_ns, bool tails)
 {
 	const struct book_line *line = t->line;
@@ -141,7 +142,7 @@ static void book_window(struct gpuwatch *w, struct ledger_book *b, const struct 
  * Returns true if of all steps of its job, line I held the largest share of the GPU. Errors are added only to that step,
  * so that the sum over the steps is the number of errors of the job.
  */
-static bool is_most(const struct gpuwatch *w, const struct tick *t, size_t i)
+static bool is_most(const struct gpubook *w, const struct tick *t, size_t i)
 {
 	const struct book_line *line = t->line;
 	size_t k;
@@ -172,7 +173,7 @@ struct new_xids {
 	bool is_any;
 };
 
-static void find_xids(struct gpuwatch *w, unsigned int unit, uint64_t of_gpu, struct new_xids *ret)
+static void find_xids(struct gpubook *w, unsigned int unit, uint64_t of_gpu, struct new_xids *ret)
 {
 	size_t i;
 
@@ -213,7 +214,7 @@ static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
  * Adds the errors to the steps. SINCE_NS is the time of the last reading; the readings of a lost
  * GPU have no times.
  */
-static void book_xids(struct gpuwatch *w, struct ledger_book *b, const struct tick *t, unsigned int unit,
+static void book_xids(struct gpubook *w, struct ledger_book *b, const struct tick *t, unsigned int unit,
 		      uint64_t since_ns, const struct new_xids *xids)
 {
 	const struct book_line *line = t->line;
@@ -242,7 +243,7 @@ static void add_share(uint64_t *sum, uint64_t bytes, uint32_t ppm)
 		*sum += muldiv(bytes, ppm, LEDGER_GPU_PPM);
 }
 
-static void book_memory(const struct gpuwatch *w, struct ledger_page *page, const struct book_line *line)
+static void book_memory(const struct gpubook *w, struct ledger_page *page, const struct book_line *line)
 {
 	struct ledger_gpu *g = &page->step[line->slot].gpu;
 	const struct ledger_identity *id = &line->s->id;
@@ -281,7 +282,7 @@ static bool any_held(const uint32_t ppm[GPUS_MAX])
 }
 
 /* Stores a new reading. *RET_FROM_NS is its begin; time that no reading covers is left out. */
-static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *ret_from_ns)
+static void take(struct gpubook *w, const struct gpu_reading *gpu, uint64_t *ret_from_ns)
 {
 	struct gpu_last *last = &w->last[gpu->unit];
 
@@ -290,7 +291,7 @@ static void take(struct gpuwatch *w, const struct gpu_reading *gpu, uint64_t *re
 	memcpy(last->value, gpu->value, sizeof(last->value));
 }
 
-void gpuwatch_read(struct gpuwatch *w, struct ledger_book *b, const struct tick *t)
+void gpubook_read(struct gpubook *w, struct ledger_book *b, const struct tick *t)
 {
 	bool is_held = false, is_last = false, is_new = false;
 	uint64_t since_ns, from_ns;

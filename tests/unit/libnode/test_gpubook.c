@@ -3,7 +3,7 @@
  * GPU metrics of steps, for loads with known results: a GPU has a reading each second, as from ceems-gpu, and ticks
  * come at other times. The test sets the clock.
  */
-#include "src/libnode/gpuwatch.h"
+#include "src/libnode/gpubook.h"
 
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@
 
 static char dir[] = SCRATCH_TEMPLATE;
 static struct fake_sampler node;
-static struct gpuwatch *watch;
+static struct gpubook *watch;
 static struct gpu_reading gpu[UNITS];
 static size_t ngpus;
 static struct gpu_instance_reading instance[3];
@@ -39,7 +39,7 @@ static void begin(size_t n)
 	}
 	ngpus = n;
 	ninstances = 0;
-	if (fake_start(&node, dir, "n1", &err) < 0 || gpuwatch_create(&watch) < 0) {
+	if (fake_start(&node, dir, "n1", &err) < 0 || gpubook_create(&watch) < 0) {
 		diag("%s", err.text);
 		exit(99);
 	}
@@ -47,7 +47,7 @@ static void begin(size_t n)
 
 static void end(void)
 {
-	gpuwatch_destroy(watch);
+	gpubook_destroy(watch);
 	fake_stop(&node);
 	scratch_clear(dir);
 }
@@ -77,7 +77,7 @@ static void tick(uint64_t after_ns)
 
 	memcpy(t.gpu, gpu, ngpus * sizeof(gpu[0]));
 	t.nlines = ledger_book_collect(node.b, t.page, t.book.t_mono_ns, &t.line);
-	gpuwatch_read(watch, node.b, &t);
+	gpubook_read(watch, node.b, &t);
 	if (ledger_book_apply(node.b, t.page, &t.book) < 0)
 		exit(99);
 	ledger_turn(node.l);
