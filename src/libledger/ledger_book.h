@@ -93,8 +93,8 @@ struct book_tick {
 	bool by_counters; /* cpu_weight is from hardware counters; if false, it is for no line */
 	bool is_lost;	  /* a source that is used or configured is lost */
 	uint64_t lag_ns;  /* the largest lag of the sources in use */
+	const struct part *part; /* PART[nparts], borrowed: the sensors' energy in the window */
 	size_t nparts;
-	struct part part[PARTS_MAX]; /* the sensors' energy in the window */
 	const struct factor_chain *chain; /* NULL: emissions are not known */
 };
 

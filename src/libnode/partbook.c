@@ -155,8 +155,7 @@ static void sum_domains(struct ledger_page *page)
 
 void partbook_note(struct partbook *p, const struct partbook_setup *cf, struct tick *t)
 {
-	const struct sources_reading *r = &t->sources;
-	struct book_tick *tick = &t->book;
+	struct sources_reading *r = &t->sources;
 	struct ledger_page *page = t->page;
 	uint32_t i;
 
@@ -170,14 +169,14 @@ void partbook_note(struct partbook *p, const struct partbook_setup *cf, struct t
 	}
 	if (cf->configured_mw)
 		set_idle_configured(p, page, r, cf->configured_mw);
-	tick->nparts = r->nparts;
 	for (i = 0; i < r->nparts; i++) {
 		const struct ledger_part *part = &page->part[p->index[i]];
 
-		tick->part[i] = r->part[i];
-		tick->part[i].idle_mw = part->idle_mw;
-		tick->part[i].used_ns = energy_time(part, tick->t_mono_ns, cf->interval_ns);
+		r->part[i].idle_mw = part->idle_mw;
+		r->part[i].used_ns = energy_time(part, t->book.t_mono_ns, cf->interval_ns);
 	}
+	t->book.part = r->part;
+	t->book.nparts = r->nparts;
 	sum_domains(page);
 }
 

@@ -24,8 +24,8 @@ struct partbook_setup {
 };
 
 /*
- * Sets the parts of the page and those to be booked from what the sources read: their energy and the idle
- * power to use. Call it before T is booked.
+ * Sets the idle power to use, in the page and in the parts that the sources have read, and has these parts
+ * booked. Call it before T is booked.
  */
 void partbook_note(struct partbook *p, const struct partbook_setup *cf, struct tick *t);
 

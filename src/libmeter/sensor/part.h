@@ -44,7 +44,10 @@ struct part {
 	 */
 	bool is_new_base;
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
-	/* Idle power. In a reading, only what the source itself states (the model). 0: not known. */
+	/*
+	 * Idle power. In a reading, only what the source itself states (the model); partbook_note() sets what is
+	 * used. 0: not known.
+	 */
 	uint64_t idle_mw;
 	/*
 	 * Only in a source's reading: the time (CLOCK_MONOTONIC) up to which energy_uj was measured. 0: up
@@ -52,7 +55,7 @@ struct part {
 	 * nothing about the time since then.
 	 */
 	uint64_t until_ns;
-	/* Only for the split: the time in which energy_uj was used, if longer than the tick; else 0. */
+	/* The time in which energy_uj was used, if longer than the tick; else 0. partbook_note() sets it. */
 	uint64_t used_ns;
 };
 

@@ -11,6 +11,7 @@ static struct ledger_page page;
 static struct partbook parts;
 static struct partbook_setup setup = { .interval_ns = S, .cpus = 4 };
 static struct tick tick = { .page = &page };
+static struct part booked[PARTS_MAX]; /* as the last tick was booked */
 
 static void start(void)
 {
@@ -38,6 +39,8 @@ static struct part *show(enum domain d, unsigned int unit, enum source_id source
 /* Books one tick of a second with the parts of tick.sources and the other facts of LIKE. */
 static void run_tick(const struct tick *like)
 {
+	const struct sources_reading stated = tick.sources; /* partbook_note() sets the idle power to use */
+
 	tick.dt_ns = like->dt_ns;
 	tick.busy_ns = like->busy_ns;
 	tick.jobs_ns = like->jobs_ns;
@@ -45,7 +48,10 @@ static void run_tick(const struct tick *like)
 	tick.is_tainted = like->is_tainted;
 	tick.book = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
 	partbook_note(&parts, &setup, &tick);
+	memcpy(booked, tick.sources.part, sizeof(booked));
+	tick.book.part = booked;
 	partbook_advance(&parts, &setup, &tick);
+	tick.sources = stated;
 	page.t_mono_ns = tick.book.t_mono_ns;
 }
 

@@ -33,6 +33,7 @@ struct machine {
 	struct book_line line[LINES];
 	struct ledger_page page;
 	struct tick tick;
+	struct part part[2];
 	bool has_dram;
 };
 
@@ -529,10 +530,11 @@ static void teach(struct machine *m, const struct part *like, uint64_t measured_
 {
 	m->tick.dt_ns = dt_ns;
 	m->tick.is_tainted = is_tainted;
+	m->tick.book.part = m->part;
 	m->tick.book.nparts = 2;
-	m->tick.book.part[0] = *like;
-	m->tick.book.part[0].energy_uj = measured_uj;
-	m->tick.book.part[1] = (struct part){ .domain = DOMAIN_CPU, .unit = 1,
+	m->part[0] = *like;
+	m->part[0].energy_uj = measured_uj;
+	m->part[1] = (struct part){ .domain = DOMAIN_CPU, .unit = 1,
 					       .source = SOURCE_RAPL, .idle_mw = 5000 };
 	weights_learn(m->w, &m->tick);
 }

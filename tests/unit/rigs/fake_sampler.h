@@ -80,18 +80,20 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 				  .chain = f->chain ? f->chain : &always, .node_cpus = 8,
 				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns,
 				  .is_lost = f->is_lost, .lag_ns = f->lag_ns };
+	struct part part[] = {
+		{ .domain = DOMAIN_CPU, .source = SOURCE_RAPL, .idle_mw = 10000, .used_ns = f->cpu_ns },
+		{ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL },
+	};
 	size_t i;
 
 	fake_miscopied += memcmp(page->job, ledger_current(f->l)->job, sizeof(page->job)) != 0 ||
 			  !fake_has_keys(f, page);
 	tick.t_mono_ns = now ? now : clock_mono_ns();
+	tick.part = part;
 	tick.nparts = 2;
-	tick.part[0] = (struct part){ .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
-					    .idle_mw = 10000, .used_ns = f->cpu_ns };
-	tick.part[1] = (struct part){ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL };
 	if (page->t_mono_ns) { /* the first reading is the base */
-		tick.part[0].energy_uj = cpu_uj;
-		tick.part[1].energy_uj = dram_uj;
+		part[0].energy_uj = cpu_uj;
+		part[1].energy_uj = dram_uj;
 	}
 	page->domain_source[DOMAIN_CPU] = SOURCE_RAPL;
 	page->domain_source[DOMAIN_DRAM] = SOURCE_MODEL;
