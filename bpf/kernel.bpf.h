@@ -67,8 +67,20 @@ struct sched_info {
 	unsigned long long run_delay;
 } KERNEL;
 
+typedef struct {
+	unsigned long __mm_flags[1];
+} KERNEL mm_flags_t;
+
+struct mm_struct {
+	mm_flags_t flags; /* since 6.18 (bb6525f2f8c4) */
+} KERNEL;
+struct mm_struct___word {
+	unsigned long flags; /* before 6.18 */
+} KERNEL;
+
 struct task_struct {
 	unsigned int flags;
+	struct mm_struct *mm;
 	int pid;
 	int tgid;
 	struct css_set *cgroups;

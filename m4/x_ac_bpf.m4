@@ -16,5 +16,6 @@ AC_DEFUN([X_AC_BPF], [
 		[BPF_TARGET_ARCH=$host_cpu])
 	AC_SUBST([BPF_TARGET_ARCH])
 	X_AC_PART([bpf], [the BPF programs and their loader], [bpf_missing])
+	AS_IF([test "x$part_bpf" = xyes], [AC_DEFINE([HAVE_BPF], [1], [BPF programs are built.])])
 	AM_CONDITIONAL([BUILD_BPF], [test "x$part_bpf" = xyes])
 ])

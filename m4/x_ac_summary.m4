@@ -14,7 +14,7 @@ AC_DEFUN([X_AC_SUMMARY], [
 	X_AC_SUMMARY_LINE([kafka], [sink kafka], [])
 	X_AC_SUMMARY_LINE([mariadb], [sink mariadb], [])
 	X_AC_SUMMARY_LINE([otlp], [sink otlp], [traces])
-	X_AC_SUMMARY_LINE([bpf], [bpf], [I/O per step])
+	X_AC_SUMMARY_LINE([bpf], [bpf], [I/O per step, stacks of profiles])
 	X_AC_SUMMARY_LINE([libpfm], [libpfm4], [hardware counters])
 	X_AC_SUMMARY_LINE([source_hwmon], [source hwmon], [libsensors])
 	X_AC_SUMMARY_LINE([source_ipmi], [source ipmi], [libfreeipmi])

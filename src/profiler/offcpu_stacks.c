@@ -6,26 +6,12 @@
 #include <string.h>
 
 #include "src/libmeter/activity/bpfsys.h"
-#include "src/libutil/util.h"
 
 struct offcpu_kept {
 	struct offcpu_stack stack;
 	size_t n;
 	uint64_t *address;
 };
-
-int offcpu_stacks_open(struct offcpu_stacks *s)
-{
-	int rc;
-
-	*s = (struct offcpu_stacks){ .map = { -1, -1 } };
-	rc = bpfsys_create_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(uint32_t), OFFCPU_DEPTH_MAX * sizeof(uint64_t),
-			       OFFCPU_STACKS_MAX, &s->map[0]);
-	if (rc == 0)
-		rc = bpfsys_create_map(BPF_MAP_TYPE_STACK_TRACE, sizeof(uint32_t), OFFCPU_DEPTH_MAX * sizeof(uint64_t),
-				       OFFCPU_STACKS_MAX, &s->map[1]);
-	return rc;
-}
 
 static void kept_free(struct offcpu_kept *kept, size_t n)
 {
@@ -38,10 +24,8 @@ static void kept_free(struct offcpu_kept *kept, size_t n)
 
 void offcpu_stacks_close(struct offcpu_stacks *s)
 {
-	util_closep(&s->map[0]);
-	util_closep(&s->map[1]);
 	kept_free(s->kept, s->nkept);
-	*s = (struct offcpu_stacks){ .map = { -1, -1 } };
+	*s = (struct offcpu_stacks){ 0 };
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -66,13 +50,13 @@ static void note_seen(struct offcpu_stacks *s, const struct offcpu_stack *stack)
 	const uint32_t id = (uint32_t)stack->id;
 	const uint64_t bit = UINT64_C(1) << (id % 64);
 
-	if (stack->generation != s->generation || id >= OFFCPU_STACKS_MAX || s->seen[id / 64] & bit)
+	if (stack->generation != s->generation || id >= PROFILE_STACKS || s->seen[id / 64] & bit)
 		return;
 	s->seen[id / 64] |= bit;
 	s->nseen++;
 }
 
-size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *stack, uint64_t address[OFFCPU_DEPTH_MAX])
+size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *stack, uint64_t address[PROFILE_DEPTH])
 {
 	const uint32_t key = (uint32_t)stack->id;
 	const struct offcpu_kept *kept;
@@ -90,7 +74,7 @@ size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *st
 	if (bpfsys_lookup(s->map[stack->generation % 2], &key, address) < 0)
 		return 0;
 	note_seen(s, stack);
-	while (n < OFFCPU_DEPTH_MAX && address[n])
+	while (n < PROFILE_DEPTH && address[n])
 		n++;
 	return n;
 }
@@ -99,7 +83,7 @@ size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *st
 
 bool offcpu_stacks_is_due(const struct offcpu_stacks *s)
 {
-	return s->nseen >= OFFCPU_STACKS_MAX / 4;
+	return s->nseen >= PROFILE_STACKS / 4;
 }
 
 static void empty_map(int map)
@@ -116,7 +100,7 @@ static void empty_map(int map)
 /* Copies STACK out of its map, or out of what was kept. */
 static int keep_stack(struct offcpu_stacks *s, const struct offcpu_stack *stack, struct offcpu_kept *ret)
 {
-	uint64_t address[OFFCPU_DEPTH_MAX];
+	uint64_t address[PROFILE_DEPTH];
 	const size_t n = offcpu_stacks_read(s, stack, address);
 	uint64_t *copy = malloc((n + 1) * sizeof(*copy));
 

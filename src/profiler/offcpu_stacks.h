@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OFFCPU_STACKS_MAX 8192u /* different stacks per map */
-#define OFFCPU_DEPTH_MAX 127u	/* the kernel's limit, too (sysctl kernel.perf_event_max_stack) */
+#include "bpf/profile/profile.h"
+
 
 /* A stack: generation g is in map g % 2. ID below 0: the stack is not known. */
 struct offcpu_stack {
@@ -24,20 +24,19 @@ struct offcpu_stack {
 struct offcpu_kept; /* a stack of an older generation */
 
 struct offcpu_stacks {
-	int map[2];
+	const int *map; /* two descriptors, borrowed */
 	uint32_t generation;
-	uint64_t seen[OFFCPU_STACKS_MAX / 64]; /* bits of the ids of this generation that were read */
+	uint64_t seen[PROFILE_STACKS / 64]; /* bits of the ids of this generation that were read */
 	size_t nseen;
 	struct offcpu_kept *kept; /* in the order of their stacks */
 	size_t nkept;
 };
 
-/* Creates the maps. Returns 0 or -errno; close S in either case. */
-int offcpu_stacks_open(struct offcpu_stacks *s);
+/* Frees what was kept. */
 void offcpu_stacks_close(struct offcpu_stacks *s);
 
 /* Reads the addresses of STACK, the innermost first. Returns how many; 0: it is not known. */
-size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *stack, uint64_t address[OFFCPU_DEPTH_MAX]);
+size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *stack, uint64_t address[PROFILE_DEPTH]);
 
 /* Returns whether a new generation should begin. */
 bool offcpu_stacks_is_due(const struct offcpu_stacks *s);

@@ -6,11 +6,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
-#include "src/libcore/metric.h"
-#include "src/libmeter/activity/bpfsys.h"
-#include "src/libmeter/activity/perf_set.h"
+#include "src/profiler/stacks_event.h"
 #include "src/profiler/stacks_filter.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
@@ -38,14 +35,6 @@
 #ifndef PERF_RECORD_MISC_MMAP_BUILD_ID /* Linux 5.12 */
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
 #endif
-/* The bit of attr.build_id. Headers before Linux 5.12 do not name it (kernel commit 88a16a1309333). */
-#define ATTR_BUILD_ID (UINT64_C(1) << 34)
-
-const struct stacks_event_info stacks_events[STACKS_EVENTS_N] = {
-	[STACKS_CLOCK] = { "cpu-clock", "cpu", "nanoseconds", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-	[STACKS_CYCLES] = { "cycles", "cycles", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
-};
-
 struct ring {
 	int fd;
 	uint32_t cpu;
@@ -62,7 +51,7 @@ struct stacks {
 	size_t nregs;
 	enum stacks_event event;
 	struct errmsg why_event; /* why EVENT is not the wanted one */
-	struct stacks_filter filter;
+	struct profile_samples filter;
 	bool has_foreign; /* the filter has notes; set once per stacks_drain() */
 	uint64_t head_ns; /* time when the heads of the rings were read */
 	struct ring *ring;
@@ -74,59 +63,6 @@ struct stacks {
 };
 
 /* --- the kernel's side -------------------------------------------------------------------- */
-
-/*
- * Opens the event ATTR on CPU with MORE_BITS set in its flags, which begin behind read_format.
- * Returns an fd or -errno.
- */
-static int open_with(const struct stacks_setup *setup, struct perf_event_attr attr, uint64_t more_bits, uint32_t cpu)
-{
-	const struct perf_event_ops *ops = setup->ops ? setup->ops : &perf_event_kernel;
-	char *at = (char *)&attr + offsetof(struct perf_event_attr, read_format) + sizeof(attr.read_format);
-	uint64_t bits;
-
-	memcpy(&bits, at, sizeof(bits));
-	bits |= more_bits;
-	memcpy(at, &bits, sizeof(bits));
-	return ops->open(setup->ops_ctx, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static int open_event(const struct stacks_setup *setup, uint32_t cpu, size_t ring_size, int *ret_fd)
-{
-	const uint64_t dump = setup->dump_size ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0;
-	struct perf_event_attr attr = {
-		.type = stacks_events[setup->event].type,
-		.size = sizeof(attr),
-		.config = stacks_events[setup->event].config,
-		.freq = 1,
-		.sample_freq = setup->hz,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | dump,
-		.sample_regs_user = dump ? setup->user_registers : 0,
-		.sample_stack_user = setup->dump_size,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.disabled = 1,
-		.exclude_callchain_kernel = !setup->has_kernel,
-		.exclude_callchain_user = !setup->has_user,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)ring_size / 4,
-	};
-	int fd = open_with(setup, attr, ATTR_BUILD_ID, cpu);
-
-	if (fd == -EINVAL)
-		fd = open_with(setup, attr, 0, cpu);
-	if (fd < 0)
-		return fd;
-	*ret_fd = fd;
-	return 0;
-}
 
 size_t stacks_ring_size(const struct stacks_setup *setup)
 {
@@ -144,7 +80,7 @@ static int open_ring(struct stacks *s, const struct stacks_setup *setup, uint32_
 {
 	struct ring *r = &s->ring[s->nrings];
 	_cleanup_close_ int fd = -1;
-	int rc = open_event(setup, cpu, s->ring_size, &fd);
+	int rc = stacks_event_open(setup, cpu, s->ring_size, &fd);
 	void *at;
 
 	if (rc < 0)
@@ -188,15 +124,6 @@ static int open_rings(struct stacks *s, const struct stacks_setup *setup)
 	return rc;
 }
 
-/* Says that EVENT cannot be opened because of RC, and returns RC. */
-static int refuse_event(enum stacks_event event, int rc, struct errmsg *err)
-{
-	if (event == STACKS_CLOCK)
-		return errmsg_errno(err, rc, "cannot open a clock event of a CPU");
-	return errmsg_set(err, rc, "%s cannot be sampled: %s (%s)", stacks_events[event].name,
-			  metric_reason_text(perf_reason(-rc)), strerror(-rc));
-}
-
 /* Opens the rings without what the kernel refuses: first copies of stacks, then another event than the clock. */
 static int open_best_rings(struct stacks *s, struct stacks_setup *used, struct errmsg *err)
 {
@@ -209,22 +136,11 @@ static int open_best_rings(struct stacks *s, struct stacks_setup *used, struct e
 	}
 	s->event = used->event;
 	if (rc == 0 || used->event == STACKS_CLOCK)
-		return rc < 0 ? refuse_event(used->event, rc, err) : 0;
-	(void)refuse_event(used->event, rc, &s->why_event);
+		return rc < 0 ? stacks_event_refuse(used->event, rc, err) : 0;
+	(void)stacks_event_refuse(used->event, rc, &s->why_event);
 	used->event = STACKS_CLOCK;
 	used->dump_size = dump_size;
 	return open_best_rings(s, used, err);
-}
-
-/*
- * Before Linux 5.11, the memory of BPF maps and programs counts against this limit. Since then the
- * cgroup's counts.
- */
-static void lift_memlock(void)
-{
-	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
-
-	(void)setrlimit(RLIMIT_MEMLOCK, &none);
 }
 
 /*
@@ -234,13 +150,12 @@ static void lift_memlock(void)
 static int open_filter(struct stacks *s, const struct stacks_setup *setup, struct stacks_setup *used, struct errmsg *err)
 {
 	if (setup->dump_size) {
-		if (stacks_filter_open_noting(setup->cgroup_fd, setup->uid, (uint32_t)(NOTES_MIN + setup->ncpus * NOTES_OF_CPU),
-					      &s->filter, NULL) == 0)
+		if (profile_samples_open_noting(setup->cgroup_fd, setup->uid,
+						(unsigned int)(NOTES_MIN + setup->ncpus * NOTES_OF_CPU), &s->filter, NULL) == 0)
 			return 0;
-		stacks_filter_close(&s->filter);
 		used->dump_size = 0;
 	}
-	return stacks_filter_open(setup->cgroup_fd, &s->filter, err);
+	return profile_samples_open(setup->cgroup_fd, &s->filter, err);
 }
 
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err)
@@ -252,7 +167,6 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 
 	if (!s)
 		return errmsg_errno(err, setup->cgroup_fd < 0 ? -EBADF : -ENOMEM, "stacks");
-	s->filter = (struct stacks_filter){ -1, -1, -1 };
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	s->ring = calloc(setup->ncpus + 1, sizeof(*s->ring));
 	s->poll = calloc(setup->ncpus + 1, sizeof(*s->poll));
@@ -260,7 +174,6 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
 		rc = errmsg_errno(err, -ENOMEM, "stacks");
 		goto fail;
 	}
-	lift_memlock();
 	rc = open_filter(s, setup, &used, err);
 	if (rc < 0)
 		goto fail;
@@ -304,54 +217,10 @@ void stacks_close(struct stacks *s)
 	if (!s)
 		return;
 	close_rings(s);
-	stacks_filter_close(&s->filter);
+	profile_samples_close(&s->filter);
 	free(s->ring);
 	free(s->poll);
 	free(s);
-}
-
-/* Opens and closes one event, with a filter that drops every sample. Returns 0 or -errno. */
-static int try_event(const struct stacks_setup *setup, struct errmsg *err)
-{
-	struct stacks_filter filter;
-	_cleanup_close_ int fd = -1;
-	int rc = setup->dump_size ? stacks_filter_open_noting(-1, 0, NOTES_MIN, &filter, err) : stacks_filter_open(-1, &filter, err);
-
-	if (rc == 0) {
-		rc = open_event(setup, /* cpu= */ 0, RING_MIN, &fd);
-		if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, filter.program) < 0)
-			rc = -errno;
-		if (rc < 0)
-			(void)refuse_event(setup->event, rc, err);
-	}
-	stacks_filter_close(&filter);
-	return rc;
-}
-
-int stacks_try_event(enum stacks_event event, struct errmsg *err)
-{
-	const struct stacks_setup setup = { .event = event, .hz = 1, .has_user = true };
-
-	lift_memlock();
-	return try_event(&setup, err);
-}
-
-int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err)
-{
-	struct stacks_setup setup = { .hz = 1, .has_user = true };
-	int rc;
-
-	lift_memlock();
-	rc = try_event(&setup, err);
-	if (rc < 0)
-		return rc;
-	setup.user_registers = user_registers;
-	setup.dump_size = 8;
-	if (!user_registers)
-		(void)errmsg_set(ret_no_dump, -EOPNOTSUPP, "user stacks cannot be copied on this type of CPU");
-	else
-		(void)try_event(&setup, ret_no_dump);
-	return 0;
 }
 
 /* --- a record ----------------------------------------------------------------------------- */

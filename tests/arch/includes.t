@@ -17,6 +17,7 @@ src/libprofile
 bpf/probes.h
 src/libmeter/sensor
 src/libmeter/activity
+bpf/profile
 src/libemission
 src/libledger
 src/librecord

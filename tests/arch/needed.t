@@ -35,7 +35,7 @@ done <<'END'
 ceems-gpu libc
 ceems-external libc
 ceems-textfile libc
-ceems-profile libprotobuf-c|libz|libdw|libelf|liblzma
+ceems-profile libbpf|libprotobuf-c|libz|libdw|libelf|liblzma
 ceems-trace libc
 ceems-hwmon libsensors
 ceems-ipmi libfreeipmi

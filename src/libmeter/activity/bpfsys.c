@@ -137,26 +137,6 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 	return attr.batch.count == n ? 0 : -EIO;
 }
 
-int bpfsys_create_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size, uint32_t entries, int *ret_fd)
-{
-	union bpf_attr attr;
-
-	clear(&attr);
-	attr.map_type = type;
-	attr.key_size = key_size;
-	attr.value_size = value_size;
-	attr.max_entries = entries;
-	return call_fd(BPF_MAP_CREATE, &attr, ret_fd);
-}
-
-int bpfsys_create_cgroup_map(int cgroup_fd, int *ret_fd)
-{
-	const uint32_t zero = 0, fd = (uint32_t)cgroup_fd;
-	int rc = bpfsys_create_map(BPF_MAP_TYPE_CGROUP_ARRAY, sizeof(zero), sizeof(fd), 1, ret_fd);
-
-	return rc < 0 || cgroup_fd < 0 ? rc : bpfsys_update(*ret_fd, &zero, &fd, BPF_ANY);
-}
-
 int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd)
 {
 	union bpf_attr attr;
@@ -179,16 +159,6 @@ int bpfsys_attach(int program_fd, int *ret_fd)
 	clear(&attr);
 	/* without a name, it is attached to what it was verified for */
 	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
-	return call_fd(BPF_RAW_TRACEPOINT_OPEN, &attr, ret_fd);
-}
-
-int bpfsys_attach_raw(int program_fd, const char *name, int *ret_fd)
-{
-	union bpf_attr attr;
-
-	clear(&attr);
-	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
-	attr.raw_tracepoint.name = ptr_to_u64(name);
 	return call_fd(BPF_RAW_TRACEPOINT_OPEN, &attr, ret_fd);
 }
 

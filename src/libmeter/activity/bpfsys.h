@@ -32,14 +32,8 @@ int bpfsys_next_key(int fd, const void *key, void *next);
 int bpfsys_write_range(int fd, uint32_t first, uint32_t n, const void *values);
 int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 
-/* Create a map, and load a program of N instructions under the GPL. Both live as long as their descriptor. */
-int bpfsys_create_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size, uint32_t entries, int *ret_fd);
+/* Loads a program of N instructions under the GPL. It lives as long as its descriptor. */
 int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd);
-/*
- * Creates the map for a program that asks whether a task is in the cgroup CGROUP_FD.
- * CGROUP_FD -1: the map is empty, so no task is in it.
- */
-int bpfsys_create_cgroup_map(int cgroup_fd, int *ret_fd);
 
 /* --- programs and links ------------------------------------------------------------------- */
 
@@ -49,8 +43,6 @@ int bpfsys_create_cgroup_map(int cgroup_fd, int *ret_fd);
  * -EBUSY: it is already attached.
  */
 int bpfsys_attach(int program_fd, int *ret_fd);
-/* Attaches a program of type RAW_TRACEPOINT to the tracepoint NAME, as long as *RET_FD is open. */
-int bpfsys_attach_raw(int program_fd, const char *name, int *ret_fd);
 /*
  * Opens another fd of the link with that ID. -ENOENT: the link is gone. -EPERM: CAP_SYS_ADMIN is
  * needed.
