@@ -4,4 +4,6 @@
 set -e
 cd "$(dirname "$0")"
 mkdir -p config
+# the folder of each sink
+sed -n 's|^SINK(\([^,]*\),.*|include \1/build.am|p' src/libcore/sinks.def >src/libsink/sinks.am
 exec autoreconf --install --warnings=all

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink.h - one interface for the places where records go. A new sink needs its source files with their lines in
- * Makefile.am, a row in src/libcore/sinks.def, and its keys in src/libsink/NAME/settings.def. A record may be delivered
- * twice; the record's key makes a repeat harmless. Only one thread may use an open sink.
+ * sink.h - one interface for the places where records go. A new sink needs its folder src/libsink/NAME and its row in
+ * src/libcore/sinks.def; doc/architecture.md says what is in the folder. A record may be delivered twice; the record's
+ * key makes a repeat harmless. Only one thread may use an open sink.
  */
 #ifndef CEEMS_SINK_H
 #define CEEMS_SINK_H
@@ -85,7 +85,7 @@ struct sink_db {
 };
 
 struct sink_ops {
-	const char *name;   /* "file", "kafka", "mariadb", "otlp", "sqlite" */
+	const char *name;   /* as in sinks.def */
 	unsigned int kinds; /* STORE_MASK() of each kind of record that the sink gets */
 	size_t max_batch;   /* most items in one call of deliver() */
 	size_t max_bytes;   /* most bytes of keys and records in one call; 0: 4 MiB. A larger record goes alone */

@@ -94,7 +94,7 @@ is "$missing" "" "tests/README.md says what each folder of tests is for"
 
 # The code's span attributes must be those of doc/traces.md, including OpenTelemetry's.
 missing=
-for name in $(grep -ohE '"(slurm|service|user|host|hw|process|error)\.[a-z_.]+"' src/libsink/otlp_names.c src/libsink/otlp_spans.c |
+for name in $(grep -ohE '"(slurm|service|user|host|hw|process|error)\.[a-z_.]+"' src/libsink/otlp/otlp_names.c src/libsink/otlp/otlp_spans.c |
 	tr -d '"' | sort -u); do
 	grep -qF "\`$name\`" doc/traces.md || missing="$missing $name"
 done
@@ -102,7 +102,7 @@ is "$missing" "" "attributes of spans are in doc/traces.md"
 unknown=
 for name in $(sed -n '/^## Names/,/^## Delivery/p' doc/traces.md | grep -oE '`(slurm|service|user|host|hw|process|error)\.[a-z_.]+`' |
 	tr -d '\`' | sort -u); do
-	grep -qF "\"$name\"" src/libsink/otlp_names.c src/libsink/otlp_spans.c || unknown="$unknown $name"
+	grep -qF "\"$name\"" src/libsink/otlp/otlp_names.c src/libsink/otlp/otlp_spans.c || unknown="$unknown $name"
 done
 is "$unknown" "" "and no others"
 

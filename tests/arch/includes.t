@@ -9,7 +9,8 @@ cd "$top_srcdir" || exit 1
 # libemission is below libledger, because the ledger charges each tick with the factor of its time; librecord
 # is below libnode, because the node prints a step's report. slurmdb/ has headers without a Slurm type, so that commands
 # see its rows. bpf/probes.h, a layer of one file, is the contract between the BPF programs and their reader.
-layers='
+sinks=$(sed -n 's|^SINK(\([^,]*\),.*|src/libsink/\1|p' src/libcore/sinks.def)
+layers="
 src/libutil
 src/libcore
 src/libtrace
@@ -27,6 +28,7 @@ src/libstep
 src/libstore
 src/libhttps
 src/libsink
+$sinks
 src/helpers/external
 src/helpers/gpu
 src/helpers/hwmon
@@ -54,7 +56,7 @@ src/cmd/top
 src/cmd/factors
 src/cmd/check
 recorder
-'
+"
 
 below=
 missing=
@@ -72,6 +74,9 @@ for layer in $layers; do
 done
 is "$missing" "" "every layer has files"
 is "$(find src bpf slurmdb recorder -name '*.[ch]' ! -name '*.bpf.[ch]' | grep -vxE "$below")" "" "every source file of the core is in a layer"
+for sink in $sinks; do
+	is "$(grep -rnE '#include "src/libsink/[^/"]*/' "$sink" | grep -v "\"$sink/")" "" "$sink includes no other sink"
+done
 # A file that two programs need is in a library.
 is "$(find . -path ./slurm-src -prune -o \( -name Makefile.am -o -name '*.am' \) -print | grep -v '^\./build' |
 	xargs grep -nE '\.\./[^ ]*\.[ch]([[:blank:]]|$)')" "" "no Makefile.am compiles the sources of another folder"
@@ -86,7 +91,7 @@ is "$(grep -rlE '#include .*\.skel\.h' --include='*.c' --include='*.h' . | grep 
 is "$(grep -rlE '#include <(librdkafka/|mysql|mariadb|bpf/)' src spank acct_gather jobcomp |
 	grep -v '^src/libsink/')" "" "clients of brokers and databases: libsink only"
 is "$(grep -rlE '#include <sqlite3\.h>' src spank acct_gather jobcomp recorder |
-	grep -vE '^src/(libstore/|libsink/sqlite_file\.h)')" "" "SQLite: the store and its sink only"
+	grep -vE '^src/(libstore/|libsink/sqlite/sqlite_file\.h)')" "" "SQLite: the store and its sink only"
 calls='(^|[^A-Za-z0-9_.>])(exit|abort|assert|xmalloc|fatal|strtok|atoi|sprintf|strcpy|strcat)\('
 is "$(grep -rnE "$calls" src spank jobcomp acct_gather --include='*.c' --include='*.h' |
 	grep -vE ':[[:blank:]]*(/?\*|//)|_exit\(')" "" \

@@ -23,7 +23,8 @@ is "$(grep -oE '^#?[A-Z][A-Za-z]*=[^#]*' "$top_builddir/contrib/ceems.conf.examp
 	"$(echo "$tables" | sed -n 's/^setting //p' | sort)" "ceems.conf.example has every key with its default"
 fragments=$(cd "$top_srcdir" && ls src/libsink/*/settings.* src/libmeter/sensor/*/settings.* 2>/dev/null)
 for file in $fragments; do
-	grep -rqE "(^|[[:blank:]/])${file#src/lib*/}([[:blank:]]|\$)" --include='*.am' "$top_srcdir/src" || echo "$file"
+	grep -qE "^EXTRA_DIST .*%D%/${file##*/}([[:blank:]]|\$)" "$top_srcdir/${file%/*}/build.am" 2>/dev/null ||
+		grep -rqE "(^|[[:blank:]/])${file#src/lib*/}([[:blank:]]|\$)" --include='*.am' "$top_srcdir/src" || echo "$file"
 done >undistributed
 is "$(cat undistributed)" "" "make dist takes every settings.def and settings.man of a sink or sensor"
 rm undistributed

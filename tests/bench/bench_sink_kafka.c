@@ -13,7 +13,7 @@
 #include "bench_sink.h"
 #include "private_broker.h"
 #include "scratch.h"
-#include "src/libsink/kafka_conf.h"
+#include "src/libsink/kafka/kafka_conf.h"
 #include "src/libutil/clock.h"
 
 #define ROUNDS 3

@@ -8,8 +8,8 @@
 #include "bench_sink.h"
 #include "private_mariadbd.h"
 #include "scratch.h"
-#include "src/libsink/mariadb_client.h"
-#include "src/libsink/migrate.h"
+#include "src/libsink/mariadb/mariadb_client.h"
+#include "src/libsink/mariadb/migrate.h"
 
 #define RECORDS bench_n(20000)
 #define PLAIN_ROWS bench_n(60000)

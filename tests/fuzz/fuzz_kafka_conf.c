@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* KafkaConf. No value of a password gets into a message. */
-#include "src/libsink/kafka_conf.h"
+#include "src/libsink/kafka/kafka_conf.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SECRET "sasl.password=hunter2\n"

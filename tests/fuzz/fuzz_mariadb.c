@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* MariadbDefaultsFile as far as we read it ourselves. */
-#include "src/libsink/mariadb_client.h"
+#include "src/libsink/mariadb/mariadb_client.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A collector's answer, in both encodings, and OtlpHeaders, of which no value gets into a message. */
-#include "src/libsink/otlp_answer.h"
+#include "src/libsink/otlp/otlp_answer.h"
 #include "src/libhttps/https_headers.h"
 #include "tests/fuzz/fuzz.h"
 

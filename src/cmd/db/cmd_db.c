@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "src/cmd/cmd.h"
-#include "src/libsink/db_maintain.h"
-#include "src/libsink/migrate.h"
+#include "src/libsink/db_options.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/items.h"
