@@ -46,7 +46,7 @@ struct deliver_stats;
 /* Gives the state of sink NAME after its last round. False: there is no thread for such a sink. */
 bool deliveries_get_stats(struct deliveries *all, const char *name, struct deliver_stats *ret);
 
-/* --- one sink, without a thread: also for tests, benchmarks and `ceems store replay` -------------- */
+/* --- one sink, without a thread: also for tests and benchmarks ------------------------------------ */
 
 struct deliver;
 
