@@ -20,6 +20,8 @@
 
 #include "slot.bpf.h"
 
+#define HW_EVENTS_MAX (PROBES_HW_EVENTS * PROBES_HW_CPUS)
+
 /*
  * Without BPF_F_PRESERVE_ELEMS, entries are removed with the process that made them (Linux 5.10:
  * 792caccc4526).
@@ -27,7 +29,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(map_flags, BPF_F_PRESERVE_ELEMS);
-	__uint(max_entries, PROBES_HW_EVENTS * PROBES_HW_CPUS);
+	__uint(max_entries, HW_EVENTS_MAX);
 	__type(key, __u32);
 	__type(value, __u32);
 } hw_events SEC(".maps");

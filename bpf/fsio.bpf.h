@@ -29,9 +29,11 @@ struct {
 	__uint(value_size, sizeof(struct probes_fs));
 } fs_rows SEC(".maps");
 
+#define IO_PLACES_MAX (PROBES_SLOTS * PROBES_FS)
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PROBES_SLOTS * PROBES_FS);
+	__uint(max_entries, IO_PLACES_MAX);
 	__type(key, struct probes_fs_place);
 	__type(value, struct probes_fs_mount);
 } fs_places SEC(".maps");
@@ -65,7 +67,7 @@ static __always_inline struct probes_fs *io_of_current(__u32 *slot)
 	return fs;
 }
 
-#define IO_PLACE(device) ((device) * 0x9e3779b1u >> 28) /* 2^32 / golden ratio: spreads neighbours */
+#define IO_PLACE(device) (0x9e3779b1u * (device) >> 28) /* 2^32 / golden ratio: spreads neighbours */
 
 /*
  * Bounds PLACE for the verifier. The asm keeps clang from using a copy on the stack, whose bounds

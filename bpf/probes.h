@@ -264,7 +264,7 @@ struct probes_fs {
 	struct probes_fs_row row[PROBES_SHARDS_MAX][PROBES_FS];
 };
 _Static_assert(sizeof(struct probes_fs) == 192 + 64 * PROBES_SHARDS_MAX * PROBES_FS, "probes ABI");
-#define PROBES_FS_SIZE(shards) (192 + 64 * (shards) * PROBES_FS)
+#define PROBES_FS_SIZE(shards) (192 + 64 * PROBES_FS * (shards))
 
 /*
  * HASH. The program that first inserts a place, with BPF_NOEXIST, has it for its device. The value

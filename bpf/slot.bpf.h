@@ -79,9 +79,12 @@ static __noinline __u32 slot_walk(struct cgroup *cgrp, __u32 hierarchy)
  */
 static __always_inline __u64 slot_tag(__u64 serial)
 {
+	__u64 generation;
+
 	serial >>= PROBES_CACHE_BITS;
 	asm volatile("" : "+r"(serial)); /* two shifts are less than what clang makes of them */
-	return serial << PROBES_SLOT_BITS | (__u64)*(volatile __u32 *)&meta.generation << 44;
+	generation = *(volatile __u32 *)&meta.generation;
+	return serial << PROBES_SLOT_BITS | generation << 44;
 }
 
 /*

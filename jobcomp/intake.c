@@ -235,7 +235,8 @@ static int intake_join(struct intake *in)
 
 #if defined HAVE_PTHREAD_CLOCKJOIN_NP && !defined __SANITIZE_THREAD__
 	return pthread_clockjoin_np(in->thread, NULL, CLOCK_MONOTONIC, &deadline);
-#else /* before glibc 2.31; GCC 12's ThreadSanitizer does not know that function, and would report false races */
+#else
+	/* before glibc 2.31; GCC 12's ThreadSanitizer does not know that function, and would report false races */
 	struct timespec at = clock_wall_of(&deadline);
 
 	return pthread_timedjoin_np(in->thread, NULL, &at);

@@ -97,7 +97,8 @@ static void child_limit(const struct slurmdb_child *c)
 	const struct rlimit memory = { c->memory_max, c->memory_max };
 
 	(void)prlimit(c->pid, RLIMIT_CORE, &no_core, NULL);
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* their shadow memory is larger than any limit */
+	/* the shadow memory of sanitizers is larger than any limit */
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 	(void)prlimit(c->pid, RLIMIT_AS, &memory, NULL);
 #else
 	(void)memory;

@@ -104,13 +104,13 @@ uint32_t place_find(const struct place_index *x, uint64_t hash,
 	return PLACE_NONE;
 }
 
-static void place_put(struct place_slot *slot, uint32_t size, struct place_slot new)
+static void place_put(struct place_slot *slot, uint32_t size, struct place_slot added)
 {
-	uint32_t i = (uint32_t)new.hash & (size - 1);
+	uint32_t i = (uint32_t)added.hash & (size - 1);
 
 	while (slot[i].place != PLACE_NONE)
 		i = (i + 1) & (size - 1);
-	slot[i] = new;
+	slot[i] = added;
 }
 
 static int place_grow(struct place_index *x)

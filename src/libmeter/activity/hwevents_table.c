@@ -45,6 +45,7 @@
 
 #define LINE 64 /* bytes */
 
+/* clang-format off */
 #define GENERIC(metric_, group_, what_)                                                  \
 	{ .name = "PERF_COUNT_HW_" #what_, .metric = METRIC_##metric_, .group = (group_), \
 	  .factor = 1, .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_##what_ }
@@ -204,6 +205,7 @@ const struct hwevents_machine hwevents_table[] = {
 	    GENERIC(CACHE_REFERENCES, 1, CACHE_REFERENCES),
 	    GENERIC(CACHE_MISSES, 1, CACHE_MISSES) } },
 };
+/* clang-format on */
 const size_t hwevents_table_n = ARRAY_SIZE(hwevents_table);
 
 static bool is_of(const struct hwevents_machine *m, const struct cpuinfo *cpu)

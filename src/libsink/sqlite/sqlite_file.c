@@ -19,10 +19,10 @@
 static const char schema_tables[] =
 #include "src/libsink/sqlite/sqlite_0001-schema.inc"
 	;
-static const char *const schema_steps[SQLITE_FILE_SCHEMA] = {
-	[1] =
+static const char schema_origin[] =
 #include "src/libsink/sqlite/sqlite_0002-origin.inc"
-};
+	;
+static const char *const schema_steps[SQLITE_FILE_SCHEMA] = { [1] = schema_origin };
 static const char schema_views[] =
 #include "src/libsink/sqlite/sqlite_views.inc"
 	;

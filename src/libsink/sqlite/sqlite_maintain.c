@@ -104,7 +104,8 @@ static int maintain_day(const struct run *r, const char *sql, const char *day, s
 /* Sums up a day and deletes its jobs. If records come for it later, the day gets another row in `archived`. */
 #define DROP_DAY                                                                                  \
 	"INSERT OR IGNORE INTO usage_open VALUES (?1);" CLOSE_DAY                                 \
-	"INSERT INTO archived (partition_of, state, jobs) SELECT ?1, 'gone', COUNT(*) FROM job WHERE " OF_DAY ";" \
+	"INSERT INTO archived (partition_of, state, jobs)"                                        \
+	" SELECT ?1, 'gone', COUNT(*) FROM job WHERE " OF_DAY ";"                                 \
 	"UPDATE usage_day SET archived_id = last_insert_rowid() WHERE archived_id = 0 AND submit_day = ?1;" \
 	"DELETE FROM step WHERE record_key IN (SELECT record_key FROM job WHERE " OF_DAY ");"     \
 	"DELETE FROM job WHERE " OF_DAY ";"

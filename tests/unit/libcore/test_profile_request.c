@@ -9,10 +9,14 @@
 
 static void test_refused(void)
 {
+	/* clang-format off */
 	static const char *const t[] = {
-		"0", "1000", "99999999999999999999", "-1", "+1", "1.5", "99hz", " 99", "99 ", "99,", ",99,,", "soon", "users",
-		"99,99", "user,kernel", "both,both", "offcpu,offcpu", "maps,maps", "cycles,cycles", "cycle", "off", "user,offcpu,both", "(null)", "99\n",
+		"0", "1000", "99999999999999999999", "-1", "+1", "1.5", "99hz", " 99", "99 ",
+		"99,", ",99,,", "soon", "users", "99,99", "user,kernel", "both,both",
+		"offcpu,offcpu", "maps,maps", "cycles,cycles", "cycle", "off", "user,offcpu,both",
+		"(null)", "99\n",
 	};
+	/* clang-format on */
 	struct profile_request before, w;
 	size_t i;
 

@@ -66,6 +66,7 @@ static void test_apportion(void)
 
 /* --- who gets what: one domain (CPU), 10 W idle, 1 s, 8 cores --------------------------- */
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	uint64_t measured_uj;
@@ -139,6 +140,7 @@ static const struct {
 	  .line = { L(0, LINE_BATCH, 8, 0, 2 * S, 3 * S, S) },
 	  .total_uj = { 10000000 }, .unallocated_uj = 10000000 },
 };
+/* clang-format on */
 
 static void test_who(void)
 {

@@ -32,6 +32,7 @@ struct node_case {
 	uint64_t by_counters_uj[MAX_WHO]; /* of the lines */
 };
 
+/* clang-format off */
 #define CPU(unit_, uj, mw)                                                                       \
 	{ .domain = DOMAIN_CPU, .unit = (unit_), .energy_uj = (uj), .idle_mw = (mw) }
 #define DRAM(unit_, uj, mw)                                                                      \
@@ -148,6 +149,7 @@ static const struct node_case nodes[] = {
 	  .nlines = 2, .cpu_weight = { 20 }, .domain = DOMAIN_CPU,
 	  .line_got = { { 500, 1000 }, { 500, 1000 } }, .by_counters_uj = { 1000, 0 } },
 };
+/* clang-format on */
 
 static bool has_got(const struct account *s, enum domain d, struct got want, const char *name)
 {

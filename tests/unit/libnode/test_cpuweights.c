@@ -7,6 +7,7 @@
 
 #define MS NSEC_PER_MSEC
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	uint32_t step_cpus[2][SOCKETS_MAX]; /* of the two lines; all 0: not known */
@@ -27,6 +28,7 @@ static const struct {
 	{ .name = "neither known: by the sockets' sizes", .busy_ns = { 40 },
 	  .line_weight = { { 20, 20 } }, .node_weight = { 20, 20 } },
 };
+/* clang-format on */
 
 static struct ledger_slot slot[2];
 

@@ -6,6 +6,7 @@
 
 #define SEC UINT64_C(1000000000)
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct idle_window w;
@@ -41,6 +42,7 @@ static const struct {
 	{ "power is per second, not per window",
 	  { .energy_uj = 80000000, .length_ns = 2 * SEC }, 0, 40000, true },
 };
+/* clang-format on */
 
 static void test_learn(void)
 {

@@ -14,6 +14,7 @@
 
 #define ROUNDS 10000
 
+/* clang-format off */
 static const char *const hostile[] = {
 	"plain", "\"", "\\", "\\\\xff", "\"}],[{\"", "'; DROP TABLE job; --", "${jndi:ldap://x}",
 	"line\nline\r\n\ttab\b\f", "\x01\x02\x03\x1e\x1f\x7f", "/* */ <script>", "%s%n%p",
@@ -23,6 +24,7 @@ static const char *const hostile[] = {
 	"\xe2\x82", "\xf0\x9f\x98", "a\xc3", "\xff\\x41", "\\x41", "\\u0041", "\\ud800",
 	"\xff\\", "\\\xff\\\\", "true", "null", "\xe2\x80\xae",
 };
+/* clang-format on */
 
 /* Random bytes; every second time such as make sequences, quotes and backslashes likely. */
 static void fill_random(char *buf, size_t size)

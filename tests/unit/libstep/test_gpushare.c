@@ -40,6 +40,7 @@ static const struct gpu_slices mig = {
 #define OF_2G10 ((285714 + 250000) / 2)
 #define OF_1G5 ((142857 + 125000) / 2)
 
+/* clang-format off */
 static const struct {
 	const char *what;
 	const char *root;
@@ -94,7 +95,8 @@ static const struct {
 	  { DEV(CAPS "120", "a100_1g.5gb", 0, true), DEV(CAPS "12", "1g.5gb", 1, true) },
 	  { OF_1G5 + OF_3G20 }, 1, NULL },
 	{ "by type alone: of seven slices", MIG, NULL,
-	  { DEV(CAPS "12", "nvidia_a100-sxm4-40gb_3g.20gb", 0, true), DEV(CAPS "147", "2G.10GB+me", 1, true) },
+	  { DEV(CAPS "12", "nvidia_a100-sxm4-40gb_3g.20gb", 0, true),
+	    DEV(CAPS "147", "2G.10GB+me", 1, true) },
 	  { 428571, 285714 }, 2, NULL },
 	{ "compute instances of one GPU instance share its memory", MIG, &mig,
 	  { DEV(CAPS "282", NULL, 0, true), DEV(CAPS "283", NULL, 0, true), DEV(CAPS "286", NULL, 1, false) },
@@ -121,6 +123,7 @@ static const struct {
 	    DEV(DRI "134", NULL, 6, true), DEV(DRI "135", NULL, 7, true) },
 	  { 1000000 }, 1, NULL },
 };
+/* clang-format on */
 
 static void test_rows(void)
 {

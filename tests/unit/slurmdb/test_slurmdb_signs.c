@@ -9,6 +9,7 @@
 #define STEPS_MAX 4
 #define BATCH LEDGER_STEP_BATCH
 #define EXTERN LEDGER_STEP_EXTERN
+/* clang-format off */
 /* start, end, usage */
 #define DONE(id) { id, 100, 200, true, false }
 #define EMPTY(id) { id, 100, 200, false, false } /* an end that slurmdbd invented */
@@ -74,6 +75,7 @@ static const struct {
 	{ "next_step_id of 2^32 - 1", { .start = 100, .end = 200, .has_start_row = true }, { DONE(0) }, 1,
 	  { .has_nsteps = true, .nsteps = UINT32_MAX }, SIGN_STEP },
 };
+/* clang-format on */
 
 int main(void)
 {

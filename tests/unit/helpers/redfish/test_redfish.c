@@ -710,24 +710,29 @@ static void test_wrong_name(void)
 #define METRICS(path) "\"EnvironmentMetrics\":" LINK(path "/EnvironmentMetrics")
 
 /* An enclosure with two blades, one of which has a tray of GPUs with a meter of its own; and a heater. */
+/* clang-format off */
 static const char enclosure[] =
 	"{" AT("Systems") "{\"Members\":[" LINK("Systems/S1") "," LINK("Systems/S2") "]},"
 	AT("Systems/S1") "{\"UUID\":\"00112233-4455-6677-8899-aabbccddeeff\",\"Links\":{\"Chassis\":["
-		LINK("Chassis/B1") "," LINK("Chassis/Enc") "," LINK("Chassis/Tray") "," LINK("Chassis/Psu") "]}},"
+		LINK("Chassis/B1") "," LINK("Chassis/Enc") "," LINK("Chassis/Tray") ","
+		LINK("Chassis/Psu") "]}},"
 	AT("Systems/S2") "{\"UUID\":\"00112233-4455-6677-8899-000000000000\",\"Links\":{\"Chassis\":["
 		LINK("Chassis/B2") "]}},"
 	AT("Chassis") "{\"Members\":[" LINK("Chassis/Enc") "," LINK("Chassis/B1") "," LINK("Chassis/B2") ","
 		LINK("Chassis/Tray") "," LINK("Chassis/Psu") "]},"
-	AT("Chassis/Enc") "{" METRICS("Chassis/Enc") ",\"Links\":{\"ComputerSystems\":[" LINK("Systems/S1") ","
+	AT("Chassis/Enc") "{" METRICS("Chassis/Enc") ",\"Links\":{\"ComputerSystems\":["
+		LINK("Systems/S1") ","
 		LINK("Systems/S2") "]}},"
 	AT("Chassis/B1") "{" METRICS("Chassis/B1") ",\"Links\":{\"ContainedBy\":" LINK("Chassis/Enc") "}},"
 	AT("Chassis/B2") "{" METRICS("Chassis/B2") ",\"Links\":{\"ContainedBy\":" LINK("Chassis/Enc") "}},"
-	AT("Chassis/Tray") "{" METRICS("Chassis/Tray") ",\"Links\":{\"ContainedBy\":" LINK("Chassis/B1/") "}},"
+	AT("Chassis/Tray") "{" METRICS("Chassis/Tray") ",\"Links\":{\"ContainedBy\":"
+		LINK("Chassis/B1/") "}},"
 	AT("Chassis/Psu") "{" METRICS("Chassis/Psu") ",\"Power\":" LINK("Chassis/Psu/Power") "},"
 	AT("Chassis/Psu/Power") "{\"PowerControl\":[{\"Name\":\"All\",\"PowerConsumedWatts\":20},"
 		"{\"Name\":\"Half\\nof\",\"PowerConsumedWatts\":10}]}"
 	WATTS("Chassis/Enc", "1000") WATTS("Chassis/B1", "380") WATTS("Chassis/B2", "500")
 	WATTS("Chassis/Tray", "100") WATTS("Chassis/Psu", "20") "}";
+/* clang-format on */
 
 static const struct {
 	const char *what;

@@ -9,6 +9,7 @@
 #define CPUS 8
 #define NONE "none" /* no folder at all */
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	const char *package[CPUS]; /* what physical_package_id says; NULL: no such file */
@@ -35,6 +36,7 @@ static const struct {
 	  { "8\n", "7\n", "6\n", "5\n", "4\n", "3\n", "2\n", "1\n" }, 8,
 	  { 1, 1, 1, 1, 1, 1, 1, 1 }, { 7, 6, 5, 4, 3, 2, 1, 0 } },
 };
+/* clang-format on */
 
 static void make_tree(const char *top, const char *const package[CPUS])
 {

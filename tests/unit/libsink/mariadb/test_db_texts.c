@@ -101,12 +101,14 @@ static const struct {
 
 static char long_text[1025], long_bytes[1025], all_bytes[256], big_script[65536];
 
+/* clang-format off */
 static const char *const hostile[] = {
 	"it's", "\"", "`x`", "\\", "\\'", "'; DROP TABLE job; -- ", "%s%n", "%' OR 1=1 #", "\n\r\t\x1a",
 	"\xf0\x9f\x94\xa5 \xf0\x90\x80\x80", "\xff\xfe", "\xc3(", "\xed\xa0\x80", "\xc0\xaf", "a\\xff\xff",
 	"\xe2\x80\xae" "gnp", "ends with blank ", "NULL", "\\N", "/* x", "{\"a\":[\"", "\x01\x7f",
 	all_bytes, long_text, long_bytes,
 };
+/* clang-format on */
 
 static bool one_hostile(const char *text)
 {
