@@ -69,9 +69,9 @@ bool abi_shares_is_right(CEEMS_LIST shares)
 static bool has_rows(const struct jobacctinfo *j)
 {
 	uint64_t *const row[] = {
-		j->tres_usage_in_tot,	      j->tres_usage_in_max,	   j->tres_usage_in_min,
-		j->tres_usage_in_max_nodeid,  j->tres_usage_in_min_nodeid, j->tres_usage_in_max_taskid,
-		j->tres_usage_in_min_taskid,  j->tres_usage_out_tot,	   j->tres_usage_out_max,
+		j->tres_usage_in_tot,	      j->tres_usage_in_max,	    j->tres_usage_in_min,
+		j->tres_usage_in_max_nodeid,  j->tres_usage_in_min_nodeid,  j->tres_usage_in_max_taskid,
+		j->tres_usage_in_min_taskid,  j->tres_usage_out_tot,	    j->tres_usage_out_max,
 		j->tres_usage_out_min,	      j->tres_usage_out_max_nodeid, j->tres_usage_out_min_nodeid,
 		j->tres_usage_out_max_taskid, j->tres_usage_out_min_taskid,
 	};
@@ -85,8 +85,7 @@ static bool has_rows(const struct jobacctinfo *j)
 
 struct jobacctinfo *abi_task_of(acct_gather_energy_t *energy)
 {
-	struct jobacctinfo *j =
-		(struct jobacctinfo *)((char *)energy - offsetof(struct jobacctinfo, energy));
+	struct jobacctinfo *j = (struct jobacctinfo *)((char *)energy - offsetof(struct jobacctinfo, energy));
 
 	return ABI_IS_AS_BUILT(j) && has_rows(j) ? j : NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * abi.h - checks that Slurm's structs have the sizes that they had in the headers of the build. A plugin that was
- * built with other headers would write to the wrong memory. Slurm compares version numbers only, which may be equal
- * although the structs differ (see jobcomp/abi_check.h).
+ * abi.h - checks that Slurm's structs have the sizes that they had in the headers of the build. A plugin that
+ * was built with other headers would write to the wrong memory. Slurm compares version numbers only, which
+ * may be equal although the structs differ (see jobcomp/abi_check.h).
  */
 #ifndef CEEMS_ACCT_GATHER_ABI_H
 #define CEEMS_ACCT_GATHER_ABI_H
@@ -11,7 +11,10 @@
 
 #include <stdbool.h>
 
-/* True if *P has the size of its type. P must come from xmalloc(), of which xsize() knows the size. Drops const. */
+/*
+ * True if *P has the size of its type. P must come from xmalloc(), of which xsize()
+ * knows the size. Drops const.
+ */
 #define ABI_IS_AS_BUILT(p) (xsize((void *)(p)) == sizeof(*(p)))
 
 /* Checks slurmd_conf_t and acct_gather_energy_t. */
@@ -26,9 +29,9 @@ bool abi_devices_is_right(CEEMS_LIST devices);
 bool abi_shares_is_right(CEEMS_LIST shares);
 
 /*
- * Returns the record of a task whose member ENERGY is. In a slurmstepd, only common_jag.c asks for energy, and it
- * passes a pointer into the record that jobacct_gather has of a task (22.05 to 26.05). NULL: the record differs from
- * the headers.
+ * Returns the record of a task whose member ENERGY is. In a slurmstepd, only common_jag.c asks for energy,
+ * and it passes a pointer into the record that jobacct_gather has of a task (22.05 to 26.05). NULL: the
+ * record differs from the headers.
  */
 struct jobacctinfo *abi_task_of(acct_gather_energy_t *energy);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * acct_gather_energy/ceems - the functions that Slurm calls. In slurmd they run the sampler (slurmd_side.c), in each
- * slurmstepd they report its step (stepd_side.c), and in any other program, such as slurmctld and sacct, they do
- * nothing. No function returns an error, because a daemon ends if init() fails.
+ * acct_gather_energy/ceems - the functions that Slurm calls. In slurmd they run the sampler (slurmd_side.c),
+ * in each slurmstepd they report its step (stepd_side.c), and in any other program, such as slurmctld and
+ * sacct, they do nothing. No function returns an error, because a daemon ends if init() fails.
  */
 #include "acct_gather/slurm_compat.h"
 
@@ -26,8 +26,8 @@ EXPORTED void acct_gather_energy_p_conf_set(int context_id, s_p_hashtbl_t *table
 EXPORTED void acct_gather_energy_p_conf_values(CEEMS_LIST *data);
 
 /*
- * Logs with Slurm's functions. In slurmstepd, error() also prints on the user's stderr; since our messages are not for
- * the user, an error is logged there as info.
+ * Logs with Slurm's functions. In slurmstepd, error() also prints on the user's stderr; since our messages
+ * are not for the user, an error is logged there as info.
  */
 static void log_to_slurm(enum logger_level level, const char *line)
 {
@@ -101,7 +101,8 @@ int acct_gather_energy_p_set_data(enum acct_energy_type type, void *data)
 	else if (type == ENERGY_DATA_PROFILE && running_in_slurmstepd())
 		stepd_side_profile();
 	else if (type == ENERGY_DATA_RECONFIG && running_in_slurmd())
-		slurmd_side_start(); /* slurmd has loaded the plugin again, so this reads the settings again */
+		/* slurmd has loaded the plugin again, so this reads the settings again */
+		slurmd_side_start();
 	return SLURM_SUCCESS;
 }
 

@@ -47,8 +47,8 @@ static int is_gpu(void *element, void *arg)
 }
 
 /*
- * Adds the type of a GPU to its device, since gres_device_t has no type. The job's GRES have one element per type of
- * GPU, whatever the job asked for. In slurmstepd, index 0 of its arrays is this node.
+ * Adds the type of a GPU to its device, since gres_device_t has no type. The job's GRES have one element per
+ * type of GPU, whatever the job asked for. In slurmstepd, index 0 of its arrays is this node.
  */
 static int add_types(void *element, void *arg)
 {
@@ -82,13 +82,13 @@ static void learn_slices(struct devices *all)
 }
 
 /*
- * Finds which share of each GPU the job or step holds, and returns how many GPUs it holds. gres_g_get_devices()
- * marks the devices of GRES in Slurm's list of all devices; task/cgroup allows devices by the same marks. Each call
- * overwrites the marks of the last one. gres/shard and gres/mps mark the GPU that is shared.
+ * Finds which share of each GPU the job or step holds, and returns how many GPUs it holds.
+ * gres_g_get_devices() marks the devices of GRES in Slurm's list of all devices; task/cgroup allows devices
+ * by the same marks. Each call overwrites the marks of the last one. gres/shard and gres/mps mark the GPU
+ * that is shared.
  */
 static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bool is_job,
-			   uint32_t ret[GPUS_MAX], uint16_t ret_instances[GPUS_MAX],
-			   struct errmsg *err)
+			   uint32_t ret[GPUS_MAX], uint16_t ret_instances[GPUS_MAX], struct errmsg *err)
 {
 	CEEMS_LIST gres = is_job ? step->job_gres_list : step->step_gres_list;
 	CEEMS_LIST list = gres_g_get_devices(gres, is_job, 0, NULL, 0, 0);
@@ -112,11 +112,13 @@ static unsigned int shares(struct devices *all, const stepd_step_rec_t *step, bo
 	return held;
 }
 
-/* Returns true for the step that logs. With PrologFlags=Contain, this is the extern step, which every job has. */
+/*
+ * Returns true for the step that logs. With PrologFlags=Contain, this is the extern
+ * step, which every job has.
+ */
 static bool is_first(const stepd_step_rec_t *step)
 {
-	return step->step_id.step_id == SLURM_EXTERN_CONT ||
-	       !(slurm_conf.prolog_flags & PROLOG_FLAG_CONTAIN);
+	return step->step_id.step_id == SLURM_EXTERN_CONT || !(slurm_conf.prolog_flags & PROLOG_FLAG_CONTAIN);
 }
 
 void gres_identify(const stepd_step_rec_t *step, const struct settings *settings, const char *node,
@@ -131,7 +133,8 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 	if ((step->job_gres_list && !abi_gres_is_right(step->job_gres_list, /* is_job= */ true)) ||
 	    (step->step_gres_list && !abi_gres_is_right(step->step_gres_list, /* is_job= */ false))) {
 		if (is_first(step))
-			logger_info("job %u: %s; the energy of its GPUs is unallocated", id->job_id, NOT_AS_BUILT);
+			logger_info("job %u: %s; the energy of its GPUs is unallocated", id->job_id,
+				    NOT_AS_BUILT);
 		free(all);
 		return;
 	}
@@ -141,10 +144,11 @@ void gres_identify(const stepd_step_rec_t *step, const struct settings *settings
 	if (all->map && step->job_gres_list) {
 		held = shares(all, step, true, id->job_gpu_ppm, id->job_gpu_instances, &err);
 		if (err.text[0] && is_first(step))
-			logger_info("job %u: %s; the energy of that GPU is unallocated", id->job_id, err.text);
+			logger_info("job %u: %s; the energy of that GPU is unallocated", id->job_id,
+				    err.text);
 		else if (!held && !err.text[0] && list_find_first(step->job_gres_list, is_gpu, NULL))
-			logger_info("job %u: gres.conf has no device file (File=) for its GPUs; the job gets none "
-				    "of their energy",
+			logger_info("job %u: gres.conf has no device file (File=) for its GPUs; the job gets "
+				    "none of their energy",
 				    id->job_id);
 	}
 	if (all->map && step->step_gres_list)

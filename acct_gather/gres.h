@@ -10,10 +10,10 @@
 #include "src/libledger/ledger.h"
 
 /*
- * Fills in job_gpu_ppm, job_gpu_instances, step_gpu_ppm and step_gpu_instances of ID. This is not possible for GPUs
- * without File in gres.conf, nor for MIG instances of an unknown GPU or size. Then the job gets none of their energy,
- * and slurmd's log says so, once per job with PrologFlags=Contain. The sizes of MIG instances are in the ledger of
- * NODE.
+ * Fills in job_gpu_ppm, job_gpu_instances, step_gpu_ppm and step_gpu_instances of ID. This is not possible
+ * for GPUs without File in gres.conf, nor for MIG instances of an unknown GPU or size. Then the job gets none
+ * of their energy, and slurmd's log says so, once per job with PrologFlags=Contain. The sizes of MIG
+ * instances are in the ledger of NODE.
  */
 void gres_identify(const stepd_step_rec_t *step, const struct settings *settings, const char *node,
 		   struct ledger_identity *id);

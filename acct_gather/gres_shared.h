@@ -9,8 +9,8 @@
 #include "src/libcore/domain.h"
 
 /*
- * Corrects PPM, in which each GPU of GRES counts as a whole one. If GRES has only shares, a GPU counts by the shares
- * held. If Slurm does not say how many shares a GPU has, it stays a whole one.
+ * Corrects PPM, in which each GPU of GRES counts as a whole one. If GRES has only shares, a GPU counts by the
+ * shares held. If Slurm does not say how many shares a GPU has, it stays a whole one.
  */
 void gres_shared_scale(CEEMS_LIST gres, bool is_job, uint32_t ppm[GPUS_MAX]);
 

@@ -8,7 +8,10 @@
 #include "src/libcore/settings.h"
 #include "src/libutil/errmsg.h"
 
-/* Gives the settings of NODE. If there is no file, all have their defaults. -errno: ERR has file, line and key. */
+/*
+ * Gives the settings of NODE. If there is no file, all have their defaults. -errno:
+ * ERR has file, line and key.
+ */
 int plugin_conf_load(const char *node, struct settings *ret, struct errmsg *err);
 
 #endif

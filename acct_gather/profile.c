@@ -20,8 +20,8 @@ struct profile_set {
 };
 
 static const enum metric energy_metrics[] = {
-	METRIC_ENERGY, METRIC_CPU_ENERGY, METRIC_DRAM_ENERGY, METRIC_GPU_ENERGY, METRIC_OTHER_ENERGY,
-	METRIC_CO2E,   METRIC_CO2E_MARKET,
+	METRIC_ENERGY,	     METRIC_CPU_ENERGY, METRIC_DRAM_ENERGY, METRIC_GPU_ENERGY,
+	METRIC_OTHER_ENERGY, METRIC_CO2E,	METRIC_CO2E_MARKET,
 };
 static const enum metric usage_metrics[] = {
 	METRIC_CPU_TIME,       METRIC_MEMORY_TIME,	  METRIC_CACHE_TIME,	 METRIC_IO_READ_BYTES,
@@ -47,9 +47,10 @@ _Static_assert(ARRAY_SIZE(usage_metrics) <= STEPSERIES_MAX, "stepseries.h");
 
 bool profile_is_wanted(void)
 {
-	/* test() first: after the last task, is_active() of 22.05 may wait for a lock that its caller holds */
-	return acct_gather_profile_test() &&
-	       acct_gather_profile_g_is_active(ACCT_GATHER_PROFILE_ENERGY);
+	/*
+	 * test() first: after the last task, is_active() of 22.05 may wait for a lock that its caller holds
+	 */
+	return acct_gather_profile_test() && acct_gather_profile_g_is_active(ACCT_GATHER_PROFILE_ENERGY);
 }
 
 static void profile_create(struct profile_set *set, const struct values *f)
@@ -57,7 +58,8 @@ static void profile_create(struct profile_set *set, const struct values *f)
 	static char power[] = "Power";
 	struct stepseries *s = &set->series;
 	char name[STEPSERIES_MAX][STEPSERIES_NAME_SIZE];
-	acct_gather_profile_dataset_t column[STEPSERIES_MAX + 2] = { 0 }; /* PROFILE_FIELD_NOT_SET ends them */
+	/* PROFILE_FIELD_NOT_SET ends them */
+	acct_gather_profile_dataset_t column[STEPSERIES_MAX + 2] = { 0 };
 	size_t n = 0;
 	size_t i;
 
@@ -71,7 +73,9 @@ static void profile_create(struct profile_set *set, const struct values *f)
 	set->is_created = true;
 	set->id = n ? acct_gather_profile_g_create_dataset(set->name, NO_PARENT, column) : -1;
 	if (n && set->id < 0)
-		logger_info("the acct_gather_profile plugin cannot create dataset %s; this step has no such series", set->name);
+		logger_info("the acct_gather_profile plugin cannot create dataset %s; this step has no such "
+			    "series",
+			    set->name);
 }
 
 static void profile_add_row(struct profile_set *set, const struct values *f, uint64_t elapsed_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_compat.h - includes Slurm's internal headers, and hides what changed in them. Only this file of the folder
- * tests SLURM_VERSION_NUMBER. slurm_xlator.h must come first, because it renames Slurm's functions to the names that
- * libslurmfull exports.
+ * slurm_compat.h - includes Slurm's internal headers, and hides what changed in them. Only this file of the
+ * folder tests SLURM_VERSION_NUMBER. slurm_xlator.h must come first, because it renames Slurm's functions to
+ * the names that libslurmfull exports.
  */
 #ifndef CEEMS_ACCT_GATHER_SLURM_COMPAT_H
 #define CEEMS_ACCT_GATHER_SLURM_COMPAT_H
@@ -59,8 +59,8 @@
 #endif
 
 /*
- * The configuration of slurmd and slurmstepd. Weak, because slurmctld and sacct also load the plugin but lack this
- * symbol; a missing data symbol that is not weak makes dlopen() fail.
+ * The configuration of slurmd and slurmstepd. Weak, because slurmctld and sacct also load the plugin but lack
+ * this symbol; a missing data symbol that is not weak makes dlopen() fail.
  */
 extern slurmd_conf_t *conf __attribute__((weak));
 

@@ -14,8 +14,9 @@
 #include "src/libutil/module.h"
 
 /*
- * A slurmd that reconfigures itself (23.11 and later) starts its successor before it ends, and holds the ledger a
- * moment longer. The successor tries BUSY_TRIES times, and again after BUSY_AGAIN_NS when Slurm asks for energy.
+ * A slurmd that reconfigures itself (23.11 and later) starts its successor before it ends, and holds the
+ * ledger a moment longer. The successor tries BUSY_TRIES times, and again after BUSY_AGAIN_NS when Slurm asks
+ * for energy.
  */
 #define BUSY_TRIES 10
 #define BUSY_PAUSE_NS (100 * NSEC_PER_MSEC)
@@ -57,8 +58,10 @@ static int load_node(struct errmsg *err)
 	side.node = ((node_module_fn *)get)(NODE_MODULE_ABI, sizeof(struct settings));
 	if (!side.node) {
 		module_close(module);
-		return errmsg_set(err, -EPROTO, "%s: is of another version of slurm-ceems than this plugin; "
-						"install all of slurm-ceems in one version", path);
+		return errmsg_set(err, -EPROTO,
+				  "%s: is of another version of slurm-ceems than this plugin; "
+				  "install all of slurm-ceems in one version",
+				  path);
 	}
 	side.module = module;
 	side.node->set_log(log_of_node);
@@ -85,7 +88,8 @@ static int start_sampler(struct errmsg *err)
 
 	side.is_foreign = &conf && conf && !abi_is_right();
 	if (side.is_foreign)
-		return errmsg_set(err, -EINVAL, "slurmd differs from the Slurm headers that this plugin was "
+		return errmsg_set(err, -EINVAL,
+				  "slurmd differs from the Slurm headers that this plugin was "
 				  "built with, though both have version " SLURM_VERSION_STRING "; get the "
 				  "source of exactly the installed package with contrib/slurm-source, and "
 				  "build the plugin with it");
@@ -101,7 +105,8 @@ static int start_sampler(struct errmsg *err)
 	if (rc < 0)
 		return rc;
 	side.node->set_capacity(side.sampler, conf->cpus, conf->CEEMS_REAL_MEMORY);
-	(void)side.node->tick(side.sampler); /* the first tick only reads counters; later ticks book what they gained */
+	/* the first tick only reads counters; later ticks book what they gained */
+	(void)side.node->tick(side.sampler);
 	rc = side.node->start(side.sampler, err);
 	if (rc < 0) {
 		side.node->destroy(side.sampler);
@@ -162,7 +167,6 @@ void slurmd_side_energy(acct_gather_energy_t *energy)
 	energy->previous_consumed_energy = energy->consumed_energy;
 	energy->consumed_energy = metric_to_tres(METRIC_ENERGY, uj);
 	energy->current_watts = (uint32_t)((mw + 500) / 1000);
-	energy->ave_watts = ms >= 1000 && uj >= side.start_uj ?
-				    (uint32_t)((uj - side.start_uj) / ms / 1000) :
-				    energy->current_watts;
+	energy->ave_watts = ms >= 1000 && uj >= side.start_uj ? (uint32_t)((uj - side.start_uj) / ms / 1000) :
+								energy->current_watts;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmd_side.h - the plugin in slurmd: runs the sampler, and gives Slurm the node's energy. Slurm holds a lock
- * during each call, so calls never overlap.
+ * slurmd_side.h - the plugin in slurmd: runs the sampler, and gives Slurm the node's energy. Slurm holds a
+ * lock during each call, so calls never overlap.
  */
 #ifndef CEEMS_SLURMD_SIDE_H
 #define CEEMS_SLURMD_SIDE_H
@@ -9,9 +9,9 @@
 #include "acct_gather/slurm_compat.h"
 
 /*
- * Starts the sampler in this process, at the first call; later calls try again if the ledger was busy. To be called
- * when Slurm asks for energy, not when it loads the plugin. Some versions of slurmd fork after loading it, to become
- * a daemon, and a thread does not survive a fork.
+ * Starts the sampler in this process, at the first call; later calls try again if the ledger was busy. To be
+ * called when Slurm asks for energy, not when it loads the plugin. Some versions of slurmd fork after loading
+ * it, to become a daemon, and a thread does not survive a fork.
  */
 void slurmd_side_start(void);
 void slurmd_side_stop(void);

@@ -27,8 +27,8 @@ static struct {
 	struct stepside *stepside; /* NULL: the step is not accounted */
 	struct stepfile_owner owner;
 	char job[STEPFILE_JOB_MAX]; /* memory of owner.job */
-	uint32_t *rank; /* memory of owner.rank */
-	bool is_attached; /* the tasks are known to stepside */
+	uint32_t *rank;		    /* memory of owner.rank */
+	bool is_attached;	    /* the tasks are known to stepside */
 	uint64_t start_ns;
 	bool has_left;	  /* our programs are not in the step's cgroups any more */
 	bool is_finished; /* the next two have their final values */
@@ -37,8 +37,8 @@ static struct {
 } side;
 
 /*
- * Returns the cores of the job and the step. Slurm lists cores, but jobs are allocated CPUs (CPUs= of NodeName), of
- * which a core may have several; so the number of CPUs per core is added.
+ * Returns the cores of the job and the step. Slurm lists cores, but jobs are allocated CPUs (CPUs= of
+ * NodeName), of which a core may have several; so the number of CPUs per core is added.
  */
 static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 {
@@ -55,8 +55,8 @@ static struct stepside_cores cores_of(const stepd_step_rec_t *step)
 }
 
 /*
- * Returns the memory by which the idle energy of memory is split: MB, or if Slurm does not allocate memory (MB is 0), a
- * part of the node's memory in proportion to CPUS.
+ * Returns the memory by which the idle energy of memory is split: MB, or if Slurm does not allocate memory
+ * (MB is 0), a part of the node's memory in proportion to CPUS.
  */
 static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 {
@@ -90,9 +90,10 @@ static const char *or_none(const char *name)
 }
 
 /*
- * Tells stepside the job's partition and account. For a step of srun they are in its credential, which slurmctld (or a
- * stepmgr) has signed and slurmd has verified. The batch step has none here, but Slurm has overwritten the first variables
- * of these names with what slurmctld sent. In the environment of other steps, both are what the user likes.
+ * Tells stepside the job's partition and account. For a step of srun they are in its credential, which
+ * slurmctld (or a stepmgr) has signed and slurmd has verified. The batch step has none here, but Slurm has
+ * overwritten the first variables of these names with what slurmctld sent. In the environment of other steps,
+ * both are what the user likes.
  */
 static void stepd_side_forbid(struct stepside *stepside, const stepd_step_rec_t *step)
 {
@@ -126,8 +127,8 @@ void stepd_side_begin(stepd_step_rec_t *step)
 	if (side.step || !step || !&conf || !conf || !abi_is_right() || !conf->node_name)
 		return;
 	if (!abi_step_is_right(step)) {
-		logger_info("slurmstepd differs from the Slurm headers that this plugin was built with, though both "
-			    "have version " SLURM_VERSION_STRING "; this step is not accounted");
+		logger_info("slurmstepd differs from the Slurm headers that this plugin was built with, "
+			    "though both have version " SLURM_VERSION_STRING "; this step is not accounted");
 		return;
 	}
 	side.step = step;
@@ -141,14 +142,14 @@ void stepd_side_begin(stepd_step_rec_t *step)
 	stepd_side_identify(step, &cores, &id);
 	rc = stepside_open(&side.settings, conf->node_name, &id, &cores, &side.stepside, &err);
 	if (rc < 0)
-		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO,
-			   "%s; this step is not accounted", err.text);
+		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO, "%s; this step is not accounted",
+			   err.text);
 	if (rc < 0)
 		return;
 	if (*side.settings.forbid_options)
 		stepd_side_forbid(side.stepside, step);
-	stepfile_job_name(id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id, step->array_task_id,
-			   step->env, side.job);
+	stepfile_job_name(id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id,
+			  step->array_task_id, step->env, side.job);
 	side.owner = (struct stepfile_owner){
 		.uid = step->uid,
 		.gid = step->gid,
@@ -163,8 +164,8 @@ void stepd_side_begin(stepd_step_rec_t *step)
 }
 
 /*
- * Gives pid and rank of all N tasks. False: not all are forked yet. Slurm asks for energy after it has forked the
- * last task, and before it lets the tasks run; so then all of them are still stopped.
+ * Gives pid and rank of all N tasks. False: not all are forked yet. Slurm asks for energy after it has forked
+ * the last task, and before it lets the tasks run; so then all of them are still stopped.
  */
 static bool are_forked(const stepd_step_rec_t *step, pid_t *pid, uint32_t *rank, uint32_t n)
 {
@@ -199,8 +200,8 @@ static bool stepd_side_attach(struct stepside *stepside, const stepd_step_rec_t 
 }
 
 /*
- * Returns true if AcctGatherEnergyType names this plugin alone, with or without prefix. With several energy plugins,
- * Slurm passes to each an element of an array, which is not part of a task's record.
+ * Returns true if AcctGatherEnergyType names this plugin alone, with or without prefix. With several energy
+ * plugins, Slurm passes to each an element of an array, which is not part of a task's record.
  */
 static bool is_only_plugin(void)
 {
@@ -249,8 +250,8 @@ static void stepd_side_finish(uint64_t waited_ns)
 /* Not the extern step: it has the values of the whole job, and would count the other steps a second time. */
 static bool is_profiled(void)
 {
-	return side.stepside && !side.is_finished &&
-	       side.step->step_id.step_id != SLURM_EXTERN_CONT && profile_is_wanted();
+	return side.stepside && !side.is_finished && side.step->step_id.step_id != SLURM_EXTERN_CONT &&
+	       profile_is_wanted();
 }
 
 void stepd_side_profile(void)
@@ -290,7 +291,9 @@ static void leave_cgroups(void)
 /* Weak, because slurmctld also loads this plugin and has no such function: it would not start. */
 #pragma weak proctrack_g_get_pids
 
-/* Returns true if processes have outlived their task. With cgroup v2, slurmstepd itself is in Slurm's list. */
+/*
+ * Returns true if processes have outlived their task. With cgroup v2, slurmstepd itself is in Slurm's list.
+ */
 static bool has_processes(const stepd_step_rec_t *step)
 {
 	pid_t *pid = NULL;
@@ -308,8 +311,8 @@ static bool has_processes(const stepd_step_rec_t *step)
 }
 
 /*
- * Returns the CPU time of all tasks that slurmstepd has waited for. When Slurm asks for the energy after the last task,
- * its own sum does not have that task yet.
+ * Returns the CPU time of all tasks that slurmstepd has waited for. When Slurm asks for the energy after the
+ * last task, its own sum does not have that task yet.
  */
 static uint64_t children_ns(void)
 {
@@ -322,10 +325,10 @@ static uint64_t children_ns(void)
 }
 
 /*
- * Adds the last row of the profile when Slurm asks for energy after the last task. This must be done here, because
- * Slurm closes the profile before it calls fini(). So the step is finished here, and the row completes the values
- * that sacct will show. If processes have outlived their task, what they still use is in sacct but not in the
- * profile.
+ * Adds the last row of the profile when Slurm asks for energy after the last task. This must be done here,
+ * because Slurm closes the profile before it calls fini(). So the step is finished here, and the row
+ * completes the values that sacct will show. If processes have outlived their task, what they still use is in
+ * sacct but not in the profile.
  */
 static void end_profile(void)
 {
@@ -363,8 +366,8 @@ static uint64_t waited_ns(const stepd_step_rec_t *step)
 	const struct jobacctinfo *j = step->jobacct;
 
 	return !j ? 0 :
-	       (j->user_cpu_sec + j->sys_cpu_sec) * NSEC_PER_SEC +
-	       ((uint64_t)j->user_cpu_usec + j->sys_cpu_usec) * 1000;
+		    (j->user_cpu_sec + j->sys_cpu_sec) * NSEC_PER_SEC +
+			       ((uint64_t)j->user_cpu_usec + j->sys_cpu_usec) * 1000;
 }
 
 void stepd_side_end(void)

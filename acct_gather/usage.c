@@ -59,8 +59,8 @@ static int find_tres(const char *tres, uint32_t count)
 	return pos >= 0 && (uint32_t)pos < count ? pos : -1;
 }
 
-static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t nodeid,
-			 uint32_t nnodes, uint64_t elapsed_ns)
+static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t nodeid, uint32_t nnodes,
+			 uint64_t elapsed_ns)
 {
 	struct cell joules = cell_of(j, SIDE_IN, TRES_ARRAY_ENERGY);
 	struct cell watts = cell_of(j, SIDE_OUT, TRES_ARRAY_ENERGY);
@@ -84,8 +84,8 @@ static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t
 }
 
 /*
- * Returns for each metric the position of its TRES; -1: this cluster does not account it. The positions do not change
- * while a slurmstepd lives, so they are searched once.
+ * Returns for each metric the position of its TRES; -1: this cluster does not account it. The positions do
+ * not change while a slurmstepd lives, so they are searched once.
  */
 static const int *find_all(uint32_t count)
 {
@@ -101,8 +101,7 @@ static const int *find_all(uint32_t count)
 	return pos;
 }
 
-static void write_metrics(struct jobacctinfo *j, const struct values *values, uint32_t nodeid,
-			  bool is_final)
+static void write_metrics(struct jobacctinfo *j, const struct values *values, uint32_t nodeid, bool is_final)
 {
 	const int *pos = find_all(j->tres_count);
 	struct values f = *values;
@@ -126,8 +125,8 @@ static void write_metrics(struct jobacctinfo *j, const struct values *values, ui
 	}
 }
 
-void usage_write(struct jobacctinfo *j, const struct values *values, uint32_t nodeid,
-		 uint32_t nnodes, uint64_t elapsed_ns)
+void usage_write(struct jobacctinfo *j, const struct values *values, uint32_t nodeid, uint32_t nnodes,
+		 uint64_t elapsed_ns)
 {
 	write_energy(j, values, nodeid, nnodes, elapsed_ns);
 	write_metrics(j, values, nodeid, /* is_final= */ true);

@@ -80,9 +80,8 @@ static __always_inline __u32 hw_owner(__u32 slot)
 	return s ? *(volatile __u32 *)&s->owner : 0;
 }
 
-static __always_inline void hw_add(const struct probes_hw_value *from,
-				   const struct probes_hw_value *to, __u32 slot, __u32 cpu,
-				   __u32 count)
+static __always_inline void hw_add(const struct probes_hw_value *from, const struct probes_hw_value *to,
+				   __u32 slot, __u32 cpu, __u32 count)
 {
 	__u32 key = slot * (shard_mask + 1) + (cpu & shard_mask);
 	struct probes_hw_row *row = bpf_map_lookup_elem(&hw_rows, &key);
@@ -127,8 +126,7 @@ static __always_inline void hw_book(struct probes_hw_cpu *c, __u32 cpu)
 		if (i >= count)
 			break;
 		if (bpf_perf_event_read_value(&hw_events, i * PROBES_HW_CPUS + cpu,
-					      (struct bpf_perf_event_value *)&to[i],
-					      sizeof(to[i])) < 0) {
+					      (struct bpf_perf_event_value *)&to[i], sizeof(to[i])) < 0) {
 			c->counters = 0;
 			count_lost(PROBES_HW); /* the counts since the last read, or until the next */
 			return;

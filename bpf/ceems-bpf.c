@@ -110,8 +110,7 @@ static bool has_living(const char *path, size_t how)
 	if (rc < 0)
 		return rc != -ENOENT;
 	if (bpfsys_map_info(fd, &info) < 0 || info.key_size != sizeof(key) ||
-	    info.value_size > sizeof(value) ||
-	    info.value_size < known_by[how].start_at + sizeof(start))
+	    info.value_size > sizeof(value) || info.value_size < known_by[how].start_at + sizeof(start))
 		return true;
 	rc = bpfsys_next_key(fd, NULL, &key);
 	for (seen = 0; rc == 0 && seen < info.max_entries; seen++) {
@@ -182,7 +181,8 @@ static int run_load(const struct request *r, struct errmsg *err)
 	}
 	rc = probes_user_add(p, r->user);
 	if (rc < 0)
-		(void)errmsg_errno(err, rc, "cannot register process %d as a user of the BPF programs", (int)r->user);
+		(void)errmsg_errno(err, rc, "cannot register process %d as a user of the BPF programs",
+				   (int)r->user);
 	probes_close(p);
 	return rc;
 }
@@ -207,10 +207,11 @@ static int run_unload(const struct request *r, struct errmsg *err)
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "cannot read the maps of the BPF programs");
 	else if (!r->force && (count.users || count.slots))
-		rc = errmsg_set(err, -EBUSY,
-				"%u daemons and %u steps use the programs; the last of them unloads them, --force "
-				"does so now",
-				count.users, count.slots);
+		rc = errmsg_set(
+			err, -EBUSY,
+			"%u daemons and %u steps use the programs; the last of them unloads them, --force "
+			"does so now",
+			count.users, count.slots);
 	else
 		unpin(r);
 out:
@@ -234,9 +235,9 @@ static void print_features(uint32_t features)
 		uint32_t bit;
 		const char *name;
 	} feature[] = {
-		{ PROBES_HAS_CHARS, "bytes and calls" },  { PROBES_HAS_STORAGE, "storage" },
-		{ PROBES_HAS_RUN_DELAY, "run delay" },	  { PROBES_HAS_LIVE_TCP, "live sockets" },
-		{ PROBES_HAS_V1, "cgroup v1" },		  { PROBES_HAS_URING, "io_uring" },
+		{ PROBES_HAS_CHARS, "bytes and calls" }, { PROBES_HAS_STORAGE, "storage" },
+		{ PROBES_HAS_RUN_DELAY, "run delay" },	 { PROBES_HAS_LIVE_TCP, "live sockets" },
+		{ PROBES_HAS_V1, "cgroup v1" },		 { PROBES_HAS_URING, "io_uring" },
 	};
 	const char *before = "counts    ";
 	size_t i;
@@ -284,15 +285,18 @@ out:
 static int bpf_usage(FILE *to)
 {
 	(void)fprintf(to, "usage: ceems-bpf load|unload|status [--dir DIR] [--for PID] [--force]\n"
-			  "Loads the BPF programs that count I/O, network and CPU events per Slurm step; see ceems-bpf(8).\n");
+			  "Loads the BPF programs that count I/O, network and CPU events per Slurm step; see "
+			  "ceems-bpf(8).\n");
 	return to == stdout ? 0 : BPFLOAD_EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "dir", required_argument, NULL, 'd' }, { "for", required_argument, NULL, 'p' },
-		{ "force", no_argument, NULL, 'f' },	 { "help", no_argument, NULL, 'h' },
+		{ "dir", required_argument, NULL, 'd' },
+		{ "for", required_argument, NULL, 'p' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	static const struct {

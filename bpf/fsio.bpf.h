@@ -79,7 +79,7 @@ static __always_inline __u32 io_bounded(__u32 place)
 	return place % PROBES_FS;
 }
 
-#define IO_FOLDERS 16 /* folders and mounts on the way up from a mount point */
+#define IO_FOLDERS 16	/* folders and mounts on the way up from a mount point */
 #define IO_USED_MAX 127 /* a path may have this length and still have room for another folder's name */
 _Static_assert(IO_USED_MAX + PROBES_FS_NAME <= sizeof(((struct probes_fs_mount *)0)->path), "room");
 
@@ -96,8 +96,7 @@ static __noinline int io_find_mount(struct probes_fs_mount *to, struct vfsmount 
 	long len;
 	int i;
 
-	(void)bpf_probe_read_kernel_str(to->type, sizeof(to->type),
-					BPF_CORE_READ(of, mnt_sb, s_type, name));
+	(void)bpf_probe_read_kernel_str(to->type, sizeof(to->type), BPF_CORE_READ(of, mnt_sb, s_type, name));
 	for (i = 0; i < IO_FOLDERS; i++) {
 		if (at == BPF_CORE_READ(mount, mnt.mnt_root)) {
 			parent = BPF_CORE_READ(mount, mnt_parent);
@@ -140,8 +139,8 @@ static __noinline long io_take_place(const struct probes_fs_place *key, __u32 de
  * new, or another device has that index. A free place belongs to the device that is inserted into
  * fs_places first. device[] and the rows only save later calls the lookup there.
  */
-static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const __u32 *slot,
-						    __u32 device, struct vfsmount *of)
+static __noinline struct probes_fs_row *io_find_row(struct probes_fs *fs, const __u32 *slot, __u32 device,
+						    struct vfsmount *of)
 {
 	struct probes_fs_place key = { .slot = *slot };
 	struct probes_fs_mount *known;
@@ -302,8 +301,7 @@ static __always_inline struct file *io_file_of_fd(__u32 fd)
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **all = BPF_CORE_READ(table, fd), *file = NULL;
 
-	if (fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), all + fd) < 0)
+	if (fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), all + fd) < 0)
 		return NULL;
 	return file;
 }
@@ -354,8 +352,8 @@ static __always_inline bool io_is_overlaid(void)
 }
 
 SEC("fexit/vfs_copy_file_range")
-int BPF_PROG(io_copy_range, struct file *in, __s64 pos_in, struct file *out, __s64 pos_out,
-	     __u64 len, unsigned int flags, __s64 ret)
+int BPF_PROG(io_copy_range, struct file *in, __s64 pos_in, struct file *out, __s64 pos_out, __u64 len,
+	     unsigned int flags, __s64 ret)
 {
 	if (io_is_overlaid())
 		return 0;
@@ -394,13 +392,11 @@ static __always_inline __s64 io_aio_result(struct kiocb *req, const struct iocb 
 
 	if (BPF_CORE_READ(aio, ki_refcnt.refs.counter) == 1)
 		return BPF_CORE_READ(aio, ki_res.res);
-	return is_vector ? io_iovecs_length(iocb->aio_buf, iocb->aio_nbytes) :
-			   (__s64)iocb->aio_nbytes;
+	return is_vector ? io_iovecs_length(iocb->aio_buf, iocb->aio_nbytes) : (__s64)iocb->aio_nbytes;
 }
 
 SEC("fexit/aio_read")
-int BPF_PROG(io_aio_read, struct kiocb *req, const struct iocb *iocb, __u64 vectored, __u64 compat,
-	     int ret)
+int BPF_PROG(io_aio_read, struct kiocb *req, const struct iocb *iocb, __u64 vectored, __u64 compat, int ret)
 {
 	__u32 slot;
 	struct probes_fs *fs = io_of_current(&slot);
@@ -412,8 +408,7 @@ int BPF_PROG(io_aio_read, struct kiocb *req, const struct iocb *iocb, __u64 vect
 }
 
 SEC("fexit/aio_write")
-int BPF_PROG(io_aio_write, struct kiocb *req, const struct iocb *iocb, __u64 vectored, __u64 compat,
-	     int ret)
+int BPF_PROG(io_aio_write, struct kiocb *req, const struct iocb *iocb, __u64 vectored, __u64 compat, int ret)
 {
 	__u32 slot;
 	struct probes_fs *fs = io_of_current(&slot);

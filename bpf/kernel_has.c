@@ -59,8 +59,7 @@ int kernel_has_open(struct kernel_has **ret, struct errmsg *err)
 	struct kernel_has *k;
 
 	if (access(VMLINUX_BTF, R_OK) < 0)
-		return errmsg_set(err, -EOPNOTSUPP,
-				  "no " VMLINUX_BTF ", which needs CONFIG_DEBUG_INFO_BTF");
+		return errmsg_set(err, -EOPNOTSUPP, "no " VMLINUX_BTF ", which needs CONFIG_DEBUG_INFO_BTF");
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return errmsg_errno(err, -ENOMEM, "BTF");

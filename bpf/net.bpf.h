@@ -41,10 +41,10 @@ struct {
 	__type(value, struct probes_net_rows);
 } net_rows SEC(".maps");
 
-#define NET_EXTENSIONS 8       /* headers walked; no honest packet has more */
-#define IP4_OFFSET 0x1fff      /* IP_OFFSET in net/ip.h */
-#define IP6_OFFSET 0xfff8      /* net/ipv6.h */
-#define IP6_TLV_JUMBO 194      /* IPV6_TLV_JUMBO in linux/in6.h */
+#define NET_EXTENSIONS 8	/* headers walked; no honest packet has more */
+#define IP4_OFFSET 0x1fff	/* IP_OFFSET in net/ip.h */
+#define IP6_OFFSET 0xfff8	/* net/ipv6.h */
+#define IP6_TLV_JUMBO 194	/* IPV6_TLV_JUMBO in linux/in6.h */
 #define NET_GSO_BY_FRAGS 0xffff /* GSO_BY_FRAGS in linux/skbuff.h: sizes differ (SCTP) */
 
 struct net_packet {
@@ -56,7 +56,10 @@ struct net_packet {
 
 struct net_extension {
 	__u8 next, length;
-	__be16 rest; /* in a fragment header: offset and flags; in a hop-by-hop header: type and length of the first option */
+	/*
+	 * in a fragment header: offset and flags; in a hop-by-hop header: type and length of the first option
+	 */
+	__be16 rest;
 };
 
 /*

@@ -44,14 +44,7 @@
 /* Folders walked from a task's cgroup upwards; Slurm's tasks are 2 to 3 below their step. */
 #define PROBES_DEPTH 24
 
-enum probes_group {
-	PROBES_TASKS,
-	PROBES_TCP,
-	PROBES_IO,
-	PROBES_NET,
-	PROBES_HW,
-	PROBES_GROUP_N
-};
+enum probes_group { PROBES_TASKS, PROBES_TCP, PROBES_IO, PROBES_NET, PROBES_HW, PROBES_GROUP_N };
 
 /* Why a group is not loaded. */
 enum probes_why {
@@ -76,17 +69,18 @@ enum probes_link {
 	LINK_IO_COPY_RANGE,
 	LINK_IO_AIO_READ,
 	LINK_IO_AIO_WRITE,
-	LINK_IO_URING,	 /* tp_btf/io_uring_complete, whose arguments depend on the kernel */
-	LINK_HW_SWITCH,	 /* tp_btf/sched_switch */
+	LINK_IO_URING,	/* tp_btf/io_uring_complete, whose arguments depend on the kernel */
+	LINK_HW_SWITCH, /* tp_btf/sched_switch */
 	LINK_N,
 	LINK_MAX = 32
 };
 
-#define PROBES_HAS_CHARS (1u << 0)   /* rchar ... syscw: CONFIG_TASK_XACCT */
-#define PROBES_HAS_STORAGE (1u << 1) /* read_bytes, write_bytes: CONFIG_TASK_IO_ACCOUNTING */
+#define PROBES_HAS_CHARS (1u << 0)     /* rchar ... syscw: CONFIG_TASK_XACCT */
+#define PROBES_HAS_STORAGE (1u << 1)   /* read_bytes, write_bytes: CONFIG_TASK_IO_ACCOUNTING */
 #define PROBES_HAS_RUN_DELAY (1u << 2) /* sched_info: CONFIG_SCHED_INFO */
-#define PROBES_HAS_LIVE_TCP (1u << 3)  /* there is an iterator over sockets; without it, only closed ones count */
-#define PROBES_HAS_V1 (1u << 4)	       /* steps are found by the v1 freezer, too */
+/* there is an iterator over sockets; without it, only closed ones count */
+#define PROBES_HAS_LIVE_TCP (1u << 3)
+#define PROBES_HAS_V1 (1u << 4) /* steps are found by the v1 freezer, too */
 /*
  * Function hooks cannot be attached again after a detach (before 5.13), so slurmd keeps a step's
  * hooks attached.
@@ -96,13 +90,14 @@ enum probes_link {
 
 struct probes_meta {
 	__u32 abi;
-	__u32 features;		   /* PROBES_HAS_*; counters without their bit are 0 and mean nothing */
-	__u8 why[8];		   /* enum probes_why by group */
-	__u32 generation;	   /* raised at each registration; cache entries of older ones are void */
-	__u32 shards;		   /* copies of each row in fs_rows and hw_rows, a power of 2; set by the loader */
-	__u64 full;		   /* registrations that found no slot */
-	__u64 lost[8];		   /* by group: events that could not be counted */
-	__u32 link[LINK_MAX];	   /* id of the link that attaches the program; 0: none */
+	__u32 features;	  /* PROBES_HAS_*; counters without their bit are 0 and mean nothing */
+	__u8 why[8];	  /* enum probes_why by group */
+	__u32 generation; /* raised at each registration; cache entries of older ones are void */
+	/* copies of each row in fs_rows and hw_rows, a power of 2; set by the loader */
+	__u32 shards;
+	__u64 full;	      /* registrations that found no slot */
+	__u64 lost[8];	      /* by group: events that could not be counted */
+	__u32 link[LINK_MAX]; /* id of the link that attaches the program; 0: none */
 };
 _Static_assert(sizeof(struct probes_meta) == 224, "probes ABI");
 
@@ -167,9 +162,9 @@ struct probes_task_counters {
 	__u64 syscw;
 	__u64 read_bytes;
 	__u64 write_bytes;
-	__u64 run_ns;	/* sum_exec_runtime: does not have the time since the last tick or switch */
-	__u64 delay_ns; /* sched_info.run_delay: the time spent runnable, waiting for a CPU */
-	__u64 life_ns;	/* from the start of the thread to its exit, or to now */
+	__u64 run_ns;	 /* sum_exec_runtime: does not have the time since the last tick or switch */
+	__u64 delay_ns;	 /* sched_info.run_delay: the time spent runnable, waiting for a CPU */
+	__u64 life_ns;	 /* from the start of the thread to its exit, or to now */
 	__u64 voluntary; /* context switches */
 	__u64 involuntary;
 	__u64 minor_faults;
@@ -201,8 +196,11 @@ struct probes_tcp_counters {
 	__u64 received_bytes; /* in order, without SYN and FIN, whether a program read them or not */
 	__u64 sent_bytes;     /* first transmissions only */
 	__u64 retransmitted_bytes;
-	__u64 received_segments; /* this and the next two are sums over sockets; the kernel's counter of one socket has
-				    32 bits, and wraps */
+	/*
+	 * this and the next two are sums over sockets; the kernel's counter of one
+	 * socket has 32 bits, and wraps
+	 */
+	__u64 received_segments;
 	__u64 sent_segments;
 	__u64 retransmitted_segments;
 	__u64 connections; /* that were established, by either side */
@@ -354,7 +352,8 @@ struct probes_hw_cpu {
 	__u32 is_owner;	  /* the running task belongs to that slurmstepd */
 	__u32 generation; /* meta.generation when this was looked up */
 	__u32 counters;	  /* config.counters[] at the last read; 0: there were none */
-	__u32 which;	  /* index of the valid set in value[]; the next read of the counters fills the other set */
+	/* index of the valid set in value[]; the next read of the counters fills the other set */
+	__u32 which;
 	__u32 pad[8];
 	struct probes_hw_value value[2][PROBES_HW_EVENTS];
 };
@@ -383,7 +382,8 @@ struct probes_hw_config {
 	__u32 cpu_end; /* no entries at or above this CPU */
 	__u32 serial;  /* numbers given to counters[] so far */
 	struct probes_hw_event event[PROBES_HW_EVENTS];
-	__u32 counters[PROBES_HW_CPUS]; /* 0: the CPU has no counters; else a number that is never used again */
+	/* 0: the CPU has no counters; else a number that is never used again */
+	__u32 counters[PROBES_HW_CPUS];
 };
 _Static_assert(sizeof(struct probes_hw_config) == 16 + 640 + 4096, "probes ABI");
 

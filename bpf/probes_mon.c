@@ -92,8 +92,7 @@ static int refused(struct errmsg *err, int rc, const char *what)
  */
 struct group {
 	const char *prefix[4];
-	enum probes_why (*probe)(const struct kernel_has *k, struct probes_bpf *skel,
-				 __u32 *features);
+	enum probes_why (*probe)(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features);
 };
 
 static void drop_program(struct probes_bpf *skel, const char *name)
@@ -104,8 +103,7 @@ static void drop_program(struct probes_bpf *skel, const char *name)
 		(void)bpf_program__set_autoload(p, false);
 }
 
-static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf *skel,
-				   __u32 *features)
+static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
 {
 	if (kernel_has_v1_freezer()) {
 		skel->rodata->has_v1_freezer = true;
@@ -124,8 +122,7 @@ static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf
  * TCP needs a tracepoint. Without the iterator over sockets, which needs marks on them, a socket is
  * counted when it closes.
  */
-static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *skel,
-				 __u32 *features)
+static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
 {
 	if (kernel_has_tracepoint(k, "inet_sock_set_state") < 3)
 		return PROBES_NO_HOOK;
@@ -147,25 +144,21 @@ static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *
 	return PROBES_OK;
 }
 
-static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *skel,
-				 __u32 *features)
+static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
 {
 	(void)k;
 	(void)skel;
 	(void)features;
 	/* 0: a kernel without CONFIG_CGROUP_BPF */
-	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_CGROUP_SKB, NULL) == 0 ? PROBES_NO_HOOK :
-										  PROBES_OK;
+	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_CGROUP_SKB, NULL) == 0 ? PROBES_NO_HOOK : PROBES_OK;
 }
 
 /* All of these must exist; otherwise bytes would be missing without notice. */
 static const char *const io_functions[] = {
-	"vfs_read",    "vfs_write", "vfs_readv",	    "vfs_writev",
-	"do_sendfile", "do_splice", "vfs_copy_file_range",
+	"vfs_read", "vfs_write", "vfs_readv", "vfs_writev", "do_sendfile", "do_splice", "vfs_copy_file_range",
 };
 
-static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *skel,
-				__u32 *features)
+static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
 {
 	int args = kernel_has_tracepoint(k, "io_uring_complete");
 	bool has_cqe = kernel_has_tracepoint_arg(k, "io_uring_complete", 2, "io_uring_cqe");
@@ -197,8 +190,7 @@ static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *s
  * Chooses the program for this kernel's arguments of sched_switch. The group needs
  * tp_btf/sched_switch, and the map flag that keeps counters when the process that made them ends.
  */
-static enum probes_why probe_hw(const struct kernel_has *k, struct probes_bpf *skel,
-				__u32 *features)
+static enum probes_why probe_hw(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
 {
 	(void)features;
 	if (!kernel_has_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, sizeof(__u32), sizeof(__u32),
@@ -306,8 +298,7 @@ static int try_load(const struct kernel_has *k, struct probes_meta *meta, struct
 }
 
 /* Returns true if GROUP can be loaded alone. */
-static bool loads_alone(const struct kernel_has *k, const struct probes_meta *meta,
-			enum probes_group group)
+static bool loads_alone(const struct kernel_has *k, const struct probes_meta *meta, enum probes_group group)
 {
 	struct probes_meta alone = *meta;
 	struct probes_bpf *skel;
@@ -322,7 +313,8 @@ static bool loads_alone(const struct kernel_has *k, const struct probes_meta *me
 	return true;
 }
 
-static int probes_mon_load_object(const struct kernel_has *k, struct probes_meta *meta, struct probes_bpf **ret)
+static int probes_mon_load_object(const struct kernel_has *k, struct probes_meta *meta,
+				  struct probes_bpf **ret)
 {
 	int rc = try_load(k, meta, ret);
 	size_t i;
@@ -346,8 +338,8 @@ static int pin_path(char *path, size_t size, const char *dir, const char *prefix
 	const char *end = strstr(name, "__");
 	int len = end ? (int)(end - name) : (int)strlen(name);
 
-	if ((size_t)snprintf(path, size, "%s/" STAGING "%s%s%.*s", dir, *name ? "/" : "", prefix,
-			     len, name) >= size)
+	if ((size_t)snprintf(path, size, "%s/" STAGING "%s%s%.*s", dir, *name ? "/" : "", prefix, len,
+			     name) >= size)
 		return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
 	return 0;
 }

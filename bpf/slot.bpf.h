@@ -127,8 +127,7 @@ static __noinline __u32 slot_of_task_slow(struct task_struct *task)
 	__u32 slot = slot_of_cgroup(set->dfl_cgrp, PROBES_V2);
 	struct cgroup_subsys_state *css;
 
-	if (slot || !has_v1_freezer ||
-	    !bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
+	if (slot || !has_v1_freezer || !bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
 		return slot;
 	css = set->subsys[bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id)];
 	return slot_of_cgroup(css->cgroup, PROBES_V1_FREEZER);
@@ -192,13 +191,11 @@ static __noinline __u32 slot_of_current_read(void)
 	__u32 slot = slot_of_cgroup_read(BPF_CORE_READ(set, dfl_cgrp), PROBES_V2);
 	struct cgroup_subsys_state *css, **all;
 
-	if (slot || !has_v1_freezer ||
-	    !bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
+	if (slot || !has_v1_freezer || !bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
 		return slot;
 	all = (void *)set + bpf_core_field_offset(set->subsys);
-	if (bpf_probe_read_kernel(
-		    &css, sizeof(css),
-		    all + bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id)) < 0)
+	if (bpf_probe_read_kernel(&css, sizeof(css),
+				  all + bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id)) < 0)
 		return 0;
 	return slot_of_cgroup_read(BPF_CORE_READ(css, cgroup), PROBES_V1_FREEZER);
 }
@@ -207,8 +204,7 @@ static __noinline __u32 slot_of_current_read(void)
  * Whether the kernel has bpf_get_current_task_btf() (5.11). A macro, since a variable would cost a
  * load at each event.
  */
-#define HAS_TASK_BTF \
-	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+#define HAS_TASK_BTF bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
 /*
  * The slot of the current task. It may be slurmstepd's, which the caller must leave out (`owner` of

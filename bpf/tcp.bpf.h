@@ -4,8 +4,8 @@
  * and lists the connected sockets. Nothing runs per packet or call. A connection of no step costs
  * one look into the cache of slot.bpf.h.
  *
- * The step's slot (the number of its row, slot.bpf.h) is looked up when the counts are added, and never kept. So if a socket outlives its
- * step, no slot is found, and its counts do not go to the next step in that slot.
+ * The step's slot (the number of its row, slot.bpf.h) is looked up when the counts are added, and never kept.
+ * So if a socket outlives its step, no slot is found, and its counts do not go to the next step in that slot.
  *
  * A closing socket is first marked, so that the iterator skips it, and then its counters are added
  * to the row. So a reader that reads the row first and the list second counts no socket twice. It
@@ -74,8 +74,8 @@ const volatile bool has_live_tcp;
  */
 static __always_inline __u64 tcp_sent(struct tcp_sock *tp, int state, struct probes_tcp_mark *mark)
 {
-	bool is_closing = state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2 ||
-			  state == TCP_CLOSING || state == TCP_LAST_ACK;
+	bool is_closing = state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2 || state == TCP_CLOSING ||
+			  state == TCP_LAST_ACK;
 	__u64 handed = *(volatile __u64 *)&tp->bytes_sent;
 	__u32 next = *(volatile __u32 *)&tp->snd_nxt;
 	__u64 stream = tp->bytes_acked + (__u32)(next - tp->snd_una);
@@ -163,8 +163,7 @@ static __always_inline int tcp_change(struct sock *sk, int oldstate, int newstat
 		return 0;
 	if (has_live_tcp)
 		mark = bpf_sk_storage_get(&tcp_socks, sk, NULL,
-					  newstate == TCP_SYN_SENT ? 0 :
-								     BPF_SK_STORAGE_GET_F_CREATE);
+					  newstate == TCP_SYN_SENT ? 0 : BPF_SK_STORAGE_GET_F_CREATE);
 	if (newstate == TCP_CLOSE) {
 		if (mark ? !mark->is_booked : !is_second)
 			tcp_book(sk, tp, slot, oldstate, mark);

@@ -4,9 +4,10 @@
 #include "jobcomp/abi_check.h"
 
 /*
- * Makes two tests. The size that Slurm's allocator knows reveals a member that was added or removed. Searching
- * slurmctld's jobs for the id that we read reveals a member that was moved. Until both pass, no pointer in the job is
- * followed, since it may be no pointer. job_list is not read, because the caller may have locked it.
+ * Makes two tests. The size that Slurm's allocator knows reveals a member that was added or removed.
+ * Searching slurmctld's jobs for the id that we read reveals a member that was moved. Until both pass, no
+ * pointer in the job is followed, since it may be no pointer. job_list is not read, because the caller may
+ * have locked it.
  */
 static bool is_as_built(const struct job_record *job)
 {
@@ -25,9 +26,10 @@ bool abi_check_job(const struct job_record *job)
 		return true;
 	right = is_as_built(job);
 	if (!right && !said)
-		error("ceems: jobcomp: slurmctld differs from the Slurm headers that this plugin was built with, "
-		      "though both have version %s; no job records are written. Get the source of exactly "
-		      "the installed package with contrib/slurm-source, and build the plugin with it",
+		error("ceems: jobcomp: slurmctld differs from the Slurm headers that this plugin was "
+		      "built with, though both have version %s; no job records are written. Get the "
+		      "source of exactly the installed package with contrib/slurm-source, and build the "
+		      "plugin with it",
 		      SLURM_VERSION_STRING);
 	said = said || !right;
 	return right;

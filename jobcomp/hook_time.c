@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "jobcomp/hook_time.h"
 
-/* Returns the bin of a time. From 4 ns on, bins begin at 4, 5, 6, 7, 8, 10, 12, 14, 16, 20 ...: four per octave. */
+/*
+ * Returns the bin of a time. From 4 ns on, bins begin at 4, 5, 6, 7, 8, 10, 12, 14, 16,
+ * 20 ...: four per octave.
+ */
 static unsigned int bin_of(uint64_t ns)
 {
 	unsigned int octave;

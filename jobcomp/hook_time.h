@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hook_time.h - a histogram of the times that slurmctld spent in our hook, which runs under its job write lock. Its
- * bins are a quarter of an octave wide, so a quantile is at most 25 % too high. One thread adds times. Another may
- * read meanwhile, and then perhaps misses the last calls.
+ * hook_time.h - a histogram of the times that slurmctld spent in our hook, which runs under its job write
+ * lock. Its bins are a quarter of an octave wide, so a quantile is at most 25 % too high. One thread adds
+ * times. Another may read meanwhile, and then perhaps misses the last calls.
  */
 #ifndef CEEMS_HOOK_TIME_H
 #define CEEMS_HOOK_TIME_H

@@ -56,8 +56,8 @@ static int intake_open(struct intake *in, struct errmsg *err)
 }
 
 /*
- * Appends the times of the hook before other entries, so that they cost no write of their own. An error is ignored,
- * because the next entry of this kind replaces this one.
+ * Appends the times of the hook before other entries, so that they cost no write of their own. An error is
+ * ignored, because the next entry of this kind replaces this one.
  */
 static void intake_append_hook(struct intake *in)
 {
@@ -69,8 +69,8 @@ static void intake_append_hook(struct intake *in)
 }
 
 /*
- * Moves job ends from the queue to the inbox, and returns how many. inbox_append() keeps a copy of each until it is on
- * the disk, so the queue may release them at once.
+ * Moves job ends from the queue to the inbox, and returns how many. inbox_append() keeps a copy of each until
+ * it is on the disk, so the queue may release them at once.
  */
 static int intake_append_ends(struct intake *in)
 {
@@ -104,8 +104,10 @@ static int intake_append_keys(struct intake *in)
 			break;
 	if (n && i == n) {
 		feed_release_keys(in->feed);
-		logger_info("ceems: jobcomp: the queue was full: ceems-recorder reads %zu job ends from slurmdbd "
-			    "instead", n);
+		logger_info(
+			"ceems: jobcomp: the queue was full: ceems-recorder reads %zu job ends from slurmdbd "
+			"instead",
+			n);
 	} else if (n) {
 		feed_rewind_keys(in->feed);
 	}
@@ -123,8 +125,10 @@ static void intake_append_lost(struct intake *in)
 		return;
 	for (i = 0; i < lost.nids; i++)
 		used += (size_t)snprintf(ids + used, sizeof(ids) - used, " %" PRIu32, lost.id[i]);
-	logger_error("ceems: jobcomp: the queue is full: ceems-recorder looks for the ends of %" PRIu64 " jobs in "
-		     "slurmdbd:%s%s", lost.count, ids, lost.count > lost.nids ? " ..." : "");
+	logger_error("ceems: jobcomp: the queue is full: ceems-recorder looks for the ends of %" PRIu64
+		     " jobs in "
+		     "slurmdbd:%s%s",
+		     lost.count, ids, lost.count > lost.nids ? " ..." : "");
 	(void)inbox_append(in->inbox, INBOX_LOST, &lost.count, sizeof(lost.count));
 }
 
@@ -158,7 +162,9 @@ static void *intake_run(void *arg)
 		struct errmsg err = { 0 };
 		int rc;
 
-		/* read before writing, so that what was queued before intake_stop() is written in this round */
+		/*
+		 * read before writing, so that what was queued before intake_stop() is written in this round
+		 */
 		is_stopping = in->is_stopping;
 		rc = intake_write(in, &err);
 		if (rc < 0) {
@@ -183,8 +189,8 @@ static void *intake_run(void *arg)
 }
 
 /*
- * Starts the thread with SCHED_BATCH. The hook wakes it while it holds slurmctld's lock, and a thread with this policy
- * does not preempt the thread that wakes it.
+ * Starts the thread with SCHED_BATCH. The hook wakes it while it holds slurmctld's lock, and a thread with
+ * this policy does not preempt the thread that wakes it.
  */
 static int intake_start_thread(struct intake *in)
 {
@@ -204,8 +210,8 @@ static void intake_destroy(struct intake *in)
 	free(in);
 }
 
-int intake_start(const char *dir, const struct job_site *site, const struct hook_time *hook, struct intake **ret,
-		 struct errmsg *err)
+int intake_start(const char *dir, const struct job_site *site, const struct hook_time *hook,
+		 struct intake **ret, struct errmsg *err)
 {
 	struct intake *in = calloc(1, sizeof(*in));
 	int rc;
@@ -236,7 +242,10 @@ static int intake_join(struct intake *in)
 #if defined HAVE_PTHREAD_CLOCKJOIN_NP && !defined __SANITIZE_THREAD__
 	return pthread_clockjoin_np(in->thread, NULL, CLOCK_MONOTONIC, &deadline);
 #else
-	/* before glibc 2.31; GCC 12's ThreadSanitizer does not know that function, and would report false races */
+	/*
+	 * before glibc 2.31; GCC 12's ThreadSanitizer does not know that function, and
+	 * would report false races
+	 */
 	struct timespec at = clock_wall_of(&deadline);
 
 	return pthread_timedjoin_np(in->thread, NULL, &at);

@@ -25,8 +25,9 @@ static const char *job_state_name(uint32_t state)
 #define TASKS_MAX 16384 /* for a larger array, formatting the list of tasks takes too long under the lock */
 
 /*
- * Copies the list of an array's tasks that have not started. Slurm makes the text task_id_str only when it needs it, so
- * it may have to be made here. If it is too long for that, the recorder reads it from slurmdbd some seconds later.
+ * Copies the list of an array's tasks that have not started. Slurm makes the text task_id_str only when it
+ * needs it, so it may have to be made here. If it is too long for that, the recorder reads it from slurmdbd
+ * some seconds later.
  */
 static void copy_array_tasks(const struct job_record *job, struct job_facts *ret)
 {
@@ -86,8 +87,7 @@ void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_f
 	ret->array_job_id = job->array_job_id ? unless_no_val(job->array_job_id) : FACT_UNKNOWN;
 	ret->array_task_id = unless_no_val(job->array_task_id);
 	ret->het_job_id = job->het_job_id ? unless_no_val(job->het_job_id) : FACT_UNKNOWN;
-	ret->het_job_offset =
-		ret->het_job_id == FACT_UNKNOWN ? FACT_UNKNOWN : job->het_job_offset;
+	ret->het_job_offset = ret->het_job_id == FACT_UNKNOWN ? FACT_UNKNOWN : job->het_job_offset;
 	ret->time_limit_min = unless_no_val(limit);
 	ret->priority = job->priority;
 	ret->total_nodes = ran ? job->total_nodes : 0;

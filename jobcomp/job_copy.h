@@ -11,9 +11,10 @@
 struct job_record;
 
 /*
- * Copies JOB to *RET. Of its texts, only the used part is written. A resized job has a row in slurmdbd, and so a record,
- * for each of its sizes. Submit, eligible and start time of such a record are the time of the resize that began it.
- * RESIZED is this time if the job is being resized now (resizes_note()), and 0 if it was not resized before.
+ * Copies JOB to *RET. Of its texts, only the used part is written. A resized job has a row in slurmdbd, and
+ * so a record, for each of its sizes. Submit, eligible and start time of such a record are the time of the
+ * resize that began it. RESIZED is this time if the job is being resized now (resizes_note()), and 0 if it
+ * was not resized before.
  */
 void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_facts *ret);
 

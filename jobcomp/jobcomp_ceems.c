@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobcomp/ceems - slurmctld calls this plugin at the end of each job. The plugin writes the job end to the inbox of
- * ceems-recorder. `sacct -c` also loads the plugin; there it does nothing.
+ * jobcomp/ceems - slurmctld calls this plugin at the end of each job. The plugin writes the job end to the
+ * inbox of ceems-recorder. `sacct -c` also loads the plugin; there it does nothing.
  */
 #include "jobcomp/slurm_compat.h"
 
@@ -55,7 +55,10 @@ static void log_line(enum logger_level level, const char *line)
 	}
 }
 
-/* Queues `facts`. If the queue has no room, queues only the key, by which the recorder finds the job in slurmdbd. */
+/*
+ * Queues `facts`. If the queue has no room, queues only the key, by which the recorder
+ * finds the job in slurmdbd.
+ */
 static void hand_over(struct feed *feed)
 {
 	struct job_key key;
@@ -67,7 +70,10 @@ static void hand_over(struct feed *feed)
 		feed_note_lost(feed, facts.job_id);
 }
 
-/* Returns true if `facts` is the same job end as in the last call. 24.11 reports a job that it refuses twice in a row. */
+/*
+ * Returns true if `facts` is the same job end as in the last call. 24.11 reports a job that
+ * it refuses twice in a row.
+ */
 static bool is_told_again(void)
 {
 	static char last[offsetof(struct job_facts, text)];
@@ -84,8 +90,7 @@ static void on_job_end(const job_record_t *job)
 	uint64_t resized = 0;
 
 	if (IS_JOB_RESIZING(job))
-		resized = resizes_note(job->job_id, (uint64_t)job->start_time,
-				       (uint64_t)job->resize_time);
+		resized = resizes_note(job->job_id, (uint64_t)job->start_time, (uint64_t)job->resize_time);
 	job_copy_facts(job, resized, &facts);
 	if (!is_told_again())
 		hand_over(intake_feed(intake));
@@ -147,7 +152,8 @@ int init(void)
 	warm_up();
 	if (start(&err) < 0)
 		error("ceems: jobcomp: %s; no job records are written until slurmctld is "
-		      "restarted", err.text);
+		      "restarted",
+		      err.text);
 	return SLURM_SUCCESS;
 }
 
@@ -156,8 +162,8 @@ int fini(void)
 	if (!intake)
 		return SLURM_SUCCESS;
 	if (!intake_stop(intake)) {
-		error("ceems: jobcomp: the disk of InboxDir does not answer; the thread that writes to it is left "
-		      "running");
+		error("ceems: jobcomp: the disk of InboxDir does not answer; the thread that writes to it "
+		      "is left running");
 		module_pin(&intake); /* keep the plugin loaded, since the thread still runs its code */
 	}
 	intake = NULL;

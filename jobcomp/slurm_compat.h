@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_compat.h - includes Slurm's headers for the jobcomp plugin, and hides what changed between versions. Include it
- * first, because slurm_xlator.h renames Slurm's functions to the names that slurmctld exports.
+ * slurm_compat.h - includes Slurm's headers for the jobcomp plugin, and hides what changed between versions.
+ * Include it first, because slurm_xlator.h renames Slurm's functions to the names that slurmctld exports.
  */
 #ifndef CEEMS_JOBCOMP_SLURM_COMPAT_H
 #define CEEMS_JOBCOMP_SLURM_COMPAT_H

@@ -28,7 +28,9 @@ static bool is_verbose;
 
 static void log_line(enum logger_level level, const char *line)
 {
-	static const int priority[] = { [LOGGER_ERROR] = LOG_ERR, [LOGGER_INFO] = LOG_INFO, [LOGGER_DEBUG] = LOG_DEBUG };
+	static const int priority[] = {
+		[LOGGER_ERROR] = LOG_ERR, [LOGGER_INFO] = LOG_INFO, [LOGGER_DEBUG] = LOG_DEBUG
+	};
 	char when[32];
 	struct tm tm;
 	time_t now;
@@ -89,8 +91,10 @@ static int check_user(const char *dir, struct errmsg *err)
 
 	if (stat(dir, &st) < 0 || st.st_uid == geteuid())
 		return 0;
-	return errmsg_set(err, -EPERM, "InboxDir=%s belongs to uid %u: start the recorder as that user (SlurmUser), "
-			  "or as root with -u", dir, (unsigned int)st.st_uid);
+	return errmsg_set(err, -EPERM,
+			  "InboxDir=%s belongs to uid %u: start the recorder as that user (SlurmUser), "
+			  "or as root with -u",
+			  dir, (unsigned int)st.st_uid);
 }
 
 static int load_settings(struct recorder *r, const char *conf, struct errmsg *err)

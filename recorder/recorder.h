@@ -34,10 +34,11 @@
 #define RECORDER_ASKED_MAX 1000
 
 struct asked_job {
-	uint64_t tag;	      /* tag of the answer to wait for */
+	uint64_t tag; /* tag of the answer to wait for */
 	uint32_t key_hash;
 	char key[RECORD_KEY_MAX];
-	struct job_facts *facts; /* owned; NULL: the search of a time window found this job, and its key is not known */
+	/* owned; NULL: the search of a time window found this job, and its key is not known */
+	struct job_facts *facts;
 	struct slurmdb_want want;
 	size_t facts_len;
 	enum store_job_state state;
@@ -66,8 +67,8 @@ struct recorder {
 	struct job_site site;
 	bool has_site; /* SITE was read from the inbox or the store */
 
-	struct slurmdb_client *client; /* asks slurmdbd, or slurmctld if there is no slurmdbd; NULL: the cluster
-					  is not known yet */
+	/* asks slurmdbd, or slurmctld if there is no slurmdbd; NULL: the cluster is not known yet */
+	struct slurmdb_client *client;
 	/* asks slurmctld on a site with slurmdbd; NULL: there is no slurmdbd */
 	struct slurmdb_client *ctld;
 	/* one more, for a question that follows from an answer: the answered one is removed after it */
@@ -81,7 +82,7 @@ struct recorder {
 		uint64_t ends, found;
 		uint64_t records[2]; /* [0]: incomplete, [1]: final */
 		uint64_t corrected;
-	} total; /* since the recorder started; includes what the store could not take */
+	} total;	       /* since the recorder started; includes what the store could not take */
 	struct hook_cost hook; /* n is 0: unknown */
 
 	struct {
@@ -91,15 +92,15 @@ struct recorder {
 		uint64_t due_ns;
 		/* rest of this step's window; next is 0: the step has not begun */
 		uint64_t next, to;
-		uint64_t piece_s; /* length of the piece that one question asks for, in seconds */
+		uint64_t piece_s;    /* length of the piece that one question asks for, in seconds */
 		unsigned int nfails; /* failures of the question for one second */
 		unsigned int nasked; /* jobs of this piece that were asked for */
 		bool is_short;	     /* asked[] had no room for another one */
 		unsigned int nshort; /* how often that was so for one second */
-		uint64_t tag;	  /* tag of the unanswered question; 0: none */
+		uint64_t tag;	     /* tag of the unanswered question; 0: none */
 		uint64_t nfound;
-		bool has_missed;  /* a question about a job failed */
-		bool is_saved;	  /* FROM is in the store, so a restarted recorder continues */
+		bool has_missed; /* a question about a job failed */
+		bool is_saved;	 /* FROM is in the store, so a restarted recorder continues */
 	} reconcile;
 
 	struct factors factors;
@@ -138,8 +139,8 @@ int recorder_put_job(struct recorder *r, const char *key, const struct job_facts
 /* Makes the request for a job, with what the hook knows about it. */
 void recorder_want(const struct recorder *r, const struct job_facts *facts, struct slurmdb_want *ret);
 /*
- * Asks WHOM (slurmdbd or slurmctld) for WANT, and adds the question to asked[]. JOB->key may be NULL, see struct
- * asked_job. Returns 0 or -errno.
+ * Asks WHOM (slurmdbd or slurmctld) for WANT, and adds the question to asked[]. JOB->key may be NULL, see
+ * struct asked_job. Returns 0 or -errno.
  */
 int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct slurmdb_want *want,
 		 const struct store_job *job);
@@ -242,7 +243,7 @@ int marker_start(struct marker **ret, struct errmsg *err);
 void marker_stop(struct marker *m);
 
 struct marker_state {
-	uint64_t since;	  /* records of all jobs that ended before this time (seconds) are delivered; 0: not
+	uint64_t since; /* records of all jobs that ended before this time (seconds) are delivered; 0: not
 			     known yet */
 	/*
 	 * some records are not delivered; the marker is then rewritten regularly, which shows that

@@ -18,13 +18,15 @@ void factors_open(struct factors *f, const struct settings *s)
 	*f = (struct factors){ 0 };
 	if (factor_chain_setup(s, &f->chain, &err) < 0) {
 		logger_error("ceems: %s; records have emissions only where the nodes "
-			     "computed them", err.text);
+			     "computed them",
+			     err.text);
 		return;
 	}
 	f->has_chain = true;
 	if (*o.path && factor_feed_open(&o, &f->feed, &err) < 0)
 		logger_error("ceems: %s; emissions that the nodes did not compute are "
-			     "by the yearly mean", err.text);
+			     "by the yearly mean",
+			     err.text);
 }
 
 void factors_close(struct factors *f)

@@ -127,7 +127,9 @@ static int inbox_take_entry(struct recorder *r, const struct inbox_entry *e, boo
 		free(facts);
 		return rc;
 	}
-	logger_error("ceems: InboxDir has an entry of kind %d, which this version does not know; it is skipped", (int)e->kind);
+	logger_error(
+		"ceems: InboxDir has an entry of kind %d, which this version does not know; it is skipped",
+		(int)e->kind);
 	return 0;
 }
 
@@ -241,7 +243,8 @@ bool recorder_inbox_take(struct recorder *r, uint64_t now_ns)
 			logger_error("ceems: %s; it is opened again when slurmctld has made it", err.text);
 			inbox_reader_close(TAKE_PTR(r->inbox));
 		} else {
-			logger_log_once(&trouble, LOGGER_ERROR, "ceems: %s; job ends are not taken", err.text);
+			logger_log_once(&trouble, LOGGER_ERROR, "ceems: %s; job ends are not taken",
+					err.text);
 		}
 		r->inbox_retry_ns = now_ns + RETRY_NS;
 		return false;

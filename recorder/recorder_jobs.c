@@ -45,7 +45,8 @@ static int jobs_ask_one(void *ctx, const struct store_job *job)
 	if (recorder_is_asked(r, job->key))
 		return 0;
 	if (!job->facts || !job_facts_is_whole(job->facts, job->facts_len)) {
-		logger_error("ceems: %s: the store has no valid facts of this job; it gets no record", job->key);
+		logger_error("ceems: %s: the store has no valid facts of this job; it gets no record",
+			     job->key);
 		return store_job_delete(r->store, job->key, NULL);
 	}
 	recorder_want(r, job->facts, &want);
@@ -150,8 +151,8 @@ static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const s
 {
 	struct slurmdb_want want = a->want;
 
-	if (a->of_slurmctld || !want.array_job_id || want.array_task_id != SLURMDB_NO_TASK || !ans->job.record ||
-	    !ans->job.record->array_task_id.known)
+	if (a->of_slurmctld || !want.array_job_id || want.array_task_id != SLURMDB_NO_TASK ||
+	    !ans->job.record || !ans->job.record->array_task_id.known)
 		return false;
 	want.array_task_id = (uint32_t)ans->job.record->array_task_id.value;
 	return jobs_ask_more(r, a, r->client, &want);
@@ -175,8 +176,8 @@ static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const 
 /* Whether slurmdbd has the job's last end, but still lacks other rows of the job. */
 static bool jobs_has_ended(const struct slurmdb_answer *ans)
 {
-	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_OPEN &&
-	       ans->job.missing != SIGN_END && ans->job.missing != SIGN_THIS_END;
+	return ans->kind == SLURMDB_JOB && ans->job.state == SLURMDB_OPEN && ans->job.missing != SIGN_END &&
+	       ans->job.missing != SIGN_THIS_END;
 }
 
 /* Whether this is a part of a resized job: the job's steps may still run. */
@@ -191,7 +192,8 @@ static bool jobs_goes_on(const struct slurmdb_answer *ans)
 static bool jobs_is_hopeless(const struct recorder *r, const struct asked_job *a,
 			     const struct slurmdb_answer *ans)
 {
-	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S && !jobs_goes_on(ans);
+	return jobs_has_ended(ans) && !a->of_slurmctld && r->wall_s() > a->ended + HOPELESS_S &&
+	       !jobs_goes_on(ans);
 }
 
 /* Whether the answer is complete. An answer of slurmctld is not: it has no steps. */
@@ -217,7 +219,8 @@ static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct
  * Whether the wait for missing values is over: FinalEnergyWait before the first record,
  * CorrectionWait after it. While slurmdbd is down, CorrectionWait is doubled.
  */
-static bool jobs_is_late(const struct settings *s, bool has_record, const struct slurmdb_answer *ans, uint64_t waited_s)
+static bool jobs_is_late(const struct settings *s, bool has_record, const struct slurmdb_answer *ans,
+			 uint64_t waited_s)
 {
 	uint64_t wait_ns = has_record ? s->correction_wait_ns : s->final_energy_wait_ns;
 
@@ -258,7 +261,8 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 	if (has_record) {
 		if (!r->ngiven_up++)
 			logger_info("ceems: %s stays incomplete: slurmdbd did not have the rest within "
-				    "CorrectionWait", a->key);
+				    "CorrectionWait",
+				    a->key);
 		return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
 	}
 	if (ans->kind == SLURMDB_NO_ANSWER && jobs_ask_slurmctld(r, a))
@@ -314,8 +318,10 @@ static void jobs_note_dbd(struct recorder *r, const struct slurmdb_answer *ans)
 	bool is_down = ans->kind == SLURMDB_NO_ANSWER || ans->kind == SLURMDB_WINDOW_FAILED;
 
 	if (is_down && !r->dbd_is_down)
-		logger_error("ceems: %s does not answer: %s; records wait, or go out with what is known and are "
-			     "corrected later", r->ctld ? "slurmdbd" : "slurmctld", ans->reason);
+		logger_error(
+			"ceems: %s does not answer: %s; records wait, or go out with what is known and are "
+			"corrected later",
+			r->ctld ? "slurmdbd" : "slurmctld", ans->reason);
 	else if (!is_down && r->dbd_is_down)
 		logger_info("ceems: %s answers again", r->ctld ? "slurmdbd" : "slurmctld");
 	r->dbd_is_down = is_down;

@@ -62,7 +62,8 @@ static void marker_write(struct marker *m, const char *dir, const struct marker_
 	}
 	if (fileio_write_atomic(path, text, (size_t)n, 0600, &err) < 0)
 		logger_log_once(&m->trouble, LOGGER_INFO,
-				"ceems: %s; a backup controller may not know which jobs lack a record", err.text);
+				"ceems: %s; a backup controller may not know which jobs lack a record",
+				err.text);
 	else
 		(void)logger_once_reset(&m->trouble);
 }
@@ -81,7 +82,8 @@ static int marker_read_one(const char *path, struct marker_text *ret)
 }
 
 /* Reads the markers of other hosts, and that of HOST if OWN_TOO. Returns their number. */
-static size_t marker_read(const char *dir, const char *host, bool own_too, struct marker_text ret[MARKERS_MAX])
+static size_t marker_read(const char *dir, const char *host, bool own_too,
+			  struct marker_text ret[MARKERS_MAX])
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -91,7 +93,8 @@ static size_t marker_read(const char *dir, const char *host, bool own_too, struc
 		const char *of = e->d_name + strlen(MARKER_PREFIX);
 		char path[PATH_MAX];
 
-		if (strncmp(e->d_name, MARKER_PREFIX, strlen(MARKER_PREFIX)) != 0 || (!own_too && !strcmp(of, host)) ||
+		if (strncmp(e->d_name, MARKER_PREFIX, strlen(MARKER_PREFIX)) != 0 ||
+		    (!own_too && !strcmp(of, host)) ||
 		    snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= (int)sizeof(path) ||
 		    snprintf(ret[n].host, sizeof(ret[n].host), "%s", of) >= (int)sizeof(ret[n].host))
 			continue;

@@ -21,7 +21,7 @@
 struct recorder_prom {
 	struct textfile_feed *feed;
 	struct store_view *view; /* NULL: not open */
-	char host[256]; /* without the domain */
+	char host[256];		 /* without the domain */
 };
 
 static const struct prom_family *prom_of(enum controller_metric m)
@@ -117,7 +117,8 @@ static const struct sink_value {
 	{ CONTROLLER_SINK_FAILED, OF_THREAD, offsetof(struct deliver_stats, retries) },
 };
 
-static void prom_put_sink(struct prom *p, enum controller_metric m, const struct sink_state *k, uint64_t value)
+static void prom_put_sink(struct prom *p, enum controller_metric m, const struct sink_state *k,
+			  uint64_t value)
 {
 	prom_put(p, prom_of(m), value, ",sink=\"%s\"", k->name);
 }
@@ -143,8 +144,9 @@ static size_t prom_look_at_sinks(const struct recorder *r, struct sink_state *re
 		const struct sink_ops *ops = sink_find(k->name);
 
 		k->has_thread = deliveries_get_stats(r->sinks, k->name, &k->stats);
-		k->has_lag = r->prom->view && store_view_sink_lag(r->prom->view, k->name,
-								 ops ? ops->kinds : UINT32_MAX, &k->lag, NULL) == 0;
+		k->has_lag = r->prom->view &&
+			     store_view_sink_lag(r->prom->view, k->name, ops ? ops->kinds : UINT32_MAX,
+						 &k->lag, NULL) == 0;
 	}
 	return n;
 }
@@ -159,7 +161,8 @@ static void prom_put_sinks(const struct recorder *r, struct prom *p)
 		prom_put_sink(p, CONTROLLER_SINK_UP, &sink[k], sink[k].has_thread && !sink[k].stats.is_down);
 	for (k = 0; k < n; k++)
 		if (sink[k].has_lag)
-			prom_put_sink(p, CONTROLLER_SINK_LAG, &sink[k], prom_age(r->wall_s(), sink[k].lag.oldest));
+			prom_put_sink(p, CONTROLLER_SINK_LAG, &sink[k],
+				      prom_age(r->wall_s(), sink[k].lag.oldest));
 	for (i = 0; i < ARRAY_SIZE(sink_values); i++)
 		for (k = 0; k < n; k++)
 			prom_put_sink_value(p, &sink_values[i], &sink[k]);
@@ -184,7 +187,7 @@ static void prom_put_slurm(const struct recorder *r, struct prom *p)
 	for (i = 0; i < ARRAY_SIZE(client); i++)
 		if (client[i])
 			slurmdb_client_get_stats(client[i], &stats[i]);
-	/* on a site without slurmdbd, r->client asks slurmctld */
+			/* on a site without slurmdbd, r->client asks slurmctld */
 #define IS_DBD(i) ((i) == 0 && r->ctld)
 	for (i = 0; i < ARRAY_SIZE(client); i++)
 		if (stats[i].questions)

@@ -18,7 +18,10 @@
 
 /* When to search: a new slurmctld sends slurmdbd what the killed one had not sent. */
 static const uint64_t schedule_ns[] = { 10 * NSEC_PER_SEC, 50 * NSEC_PER_SEC, 240 * NSEC_PER_SEC };
-/* The search begins this long before the last known end, as ends are not reported in the order of their times. */
+/*
+ * The search begins this long before the last known end, as ends are not reported in
+ * the order of their times.
+ */
 #define SLACK_S 60
 /* When to look again whether the store takes jobs. */
 #define FULL_AGAIN_NS (30 * NSEC_PER_SEC)
@@ -56,7 +59,8 @@ int recorder_reconcile_want(struct recorder *r, bool is_lost, struct errmsg *err
 	if (!r->reconcile.from)
 		r->reconcile.from = r->known_end;
 	if (!r->reconcile.from && is_lost)
-		rc = recorder_load_meta(r, STORE_META_BEGUN, &r->reconcile.from, sizeof(r->reconcile.from), &found, err);
+		rc = recorder_load_meta(r, STORE_META_BEGUN, &r->reconcile.from, sizeof(r->reconcile.from),
+					&found, err);
 	if (rc < 0)
 		return rc;
 	rc = store_meta_set(r->store, META_FROM, &r->reconcile.from, sizeof(r->reconcile.from), err);
@@ -173,8 +177,10 @@ static void reconcile_fail_piece(struct recorder *r, uint64_t now_ns, const char
 	if (len_s > 1) {
 		r->reconcile.piece_s = len_s / 2;
 	} else if (++r->reconcile.nfails == SLURMDB_ALONE_MAX) {
-		logger_error("ceems: slurmdbd does not say which jobs ended at %" PRIu64 " (seconds since 1970): %s; jobs "
-			     "that ended then and are missing in InboxDir have no record", r->reconcile.next, reason);
+		logger_error("ceems: slurmdbd does not say which jobs ended at %" PRIu64
+			     " (seconds since 1970): %s; jobs "
+			     "that ended then and are missing in InboxDir have no record",
+			     r->reconcile.next, reason);
 		reconcile_next_piece(r, now_ns);
 	}
 }
@@ -194,8 +200,10 @@ static void reconcile_repeat_piece(struct recorder *r, uint64_t now_ns)
 	if (r->ctld && len_s > 1) {
 		r->reconcile.piece_s = len_s / 2;
 	} else if (++r->reconcile.nshort == SHORT_MAX) {
-		logger_error("ceems: too many jobs ended at %" PRIu64 " (seconds since 1970) to ask for each; jobs "
-			     "that ended then and are missing in InboxDir may have no record", r->reconcile.next);
+		logger_error("ceems: too many jobs ended at %" PRIu64
+			     " (seconds since 1970) to ask for each; jobs "
+			     "that ended then and are missing in InboxDir may have no record",
+			     r->reconcile.next);
 		reconcile_next_piece(r, now_ns);
 	}
 }
@@ -309,7 +317,8 @@ void recorder_reconcile_run(struct recorder *r, uint64_t now_ns)
 	r->reconcile.is_short = false;
 	r->reconcile.nasked = 0;
 	r->reconcile.tag = ++r->next_tag;
-	if (slurmdb_client_ask_window(r->client, r->reconcile.next, reconcile_piece_end(r), r->reconcile.tag) < 0)
+	if (slurmdb_client_ask_window(r->client, r->reconcile.next, reconcile_piece_end(r),
+				      r->reconcile.tag) < 0)
 		reconcile_ask_later(r, now_ns);
 }
 

@@ -26,8 +26,7 @@ static uint64_t run_earlier(uint64_t a, uint64_t b)
 /* Whether an administrator must correct the error; a full disk is no such error. */
 static bool run_is_hopeless(int rc)
 {
-	return rc == -EREMOTE || rc == -EPROTO || rc == -EACCES || rc == -EPERM ||
-	       rc == -ENAMETOOLONG;
+	return rc == -EREMOTE || rc == -EPROTO || rc == -EACCES || rc == -EPERM || rc == -ENAMETOOLONG;
 }
 
 /* Opens the store, and retries until it succeeds. -ECANCELED: STOP_FD became readable. */
@@ -50,8 +49,8 @@ static int run_open_store(struct recorder *r, int stop_fd, struct errmsg *err)
 				return -ECANCELED;
 			continue;
 		}
-		logger_log_once(&trouble, LOGGER_ERROR, "ceems: %s; the recorder tries again, job ends wait in the inbox",
-				err->text);
+		logger_log_once(&trouble, LOGGER_ERROR,
+				"ceems: %s; the recorder tries again, job ends wait in the inbox", err->text);
 		if (poll(&p, 1, OPEN_AGAIN_MS) > 0)
 			return -ECANCELED;
 	}
@@ -199,7 +198,8 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err)
 		recorder_prom_open(r);
 	if (rc == 0)
 		logger_info("ceems: recorder: takes job ends from %s, keeps records in %s until they are "
-			    "delivered to: %s", r->settings.inbox_dir, r->settings.store_dir,
+			    "delivered to: %s",
+			    r->settings.inbox_dir, r->settings.store_dir,
 			    *r->settings.sinks ? r->settings.sinks : "no sink (Sinks is empty)");
 	while (rc == 0) {
 		uint64_t now_ns = clock_mono_ns();

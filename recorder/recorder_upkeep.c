@@ -41,7 +41,8 @@ static int upkeep_put_key(void *ctx, const struct store_job *job)
  * Gets what the recorder of another controller must know to take over; the caller frees *RET_KEYS.
  * Call it in a transaction.
  */
-static int upkeep_get_marker(struct recorder *r, struct marker_state *ret, char **ret_keys, struct errmsg *err)
+static int upkeep_get_marker(struct recorder *r, struct marker_state *ret, char **ret_keys,
+			     struct errmsg *err)
 {
 	uint64_t oldest = 0;
 	struct upkeep_keys k;

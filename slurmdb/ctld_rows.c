@@ -69,7 +69,8 @@ struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
  * Adds a row for JOB. SUBMIT selects a run of the job; 0: the run that JOB is. For an earlier run,
  * slurmctld still knows the submit host, so that row has no end and no energy.
  */
-static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t submit, struct slurmdb_jobs *ret)
+static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t submit,
+		    struct slurmdb_jobs *ret)
 {
 	struct slurmdb_job *more = realloc(ret->job, (ret->n + 1) * sizeof(*more));
 	bool is_this = !submit || compat_time(job->submit_time) == submit;

@@ -35,8 +35,8 @@ static bool ctld_is_running(const slurm_job_info_t *job)
 {
 	uint32_t base = job->job_state & JOB_STATE_BASE;
 
-	return (base == JOB_RUNNING || base == JOB_SUSPENDED) && !(job->job_state & JOB_COMPLETING) && job->nodes &&
-	       *job->nodes;
+	return (base == JOB_RUNNING || base == JOB_SUSPENDED) && !(job->job_state & JOB_COMPLETING) &&
+	       job->nodes && *job->nodes;
 }
 
 static int ctld_add_running(const slurm_job_info_t *job, struct slurmdb_jobs *ret)

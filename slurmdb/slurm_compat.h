@@ -43,7 +43,9 @@ static inline slurmdb_qos_cond_t compat_all_qos(void)
 static inline int compat_load_job(job_info_msg_t **ret, uint32_t job_id, uint16_t flags)
 {
 #if SLURM_VERSION_NUMBER >= 0x1a0500
-	return slurm_load_job(ret, (slurm_step_id_t){ .job_id = job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL },
+	return slurm_load_job(ret,
+			      (slurm_step_id_t){
+				      .job_id = job_id, .step_id = NO_VAL, .step_het_comp = NO_VAL },
 			      flags);
 #else
 	return slurm_load_job(ret, job_id, flags);
@@ -57,7 +59,8 @@ static inline compat_list *compat_config(void *db)
 	slurmdbd_conf_t *conf = NULL;
 
 	/* Not freed: libslurm does not export slurmdbd_free_conf(). A command asks once. */
-	return slurmdb_config_get(db, &conf) == SLURM_SUCCESS && conf ? slurmdb_config_get_keypairs(conf) : NULL;
+	return slurmdb_config_get(db, &conf) == SLURM_SUCCESS && conf ? slurmdb_config_get_keypairs(conf) :
+									NULL;
 #else
 	return slurmdb_config_get(db);
 #endif

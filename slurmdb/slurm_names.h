@@ -20,7 +20,10 @@ static inline const char *slurm_names_flagged_state(uint32_t state)
 		return "RESIZING";
 	if (state & JOB_REVOKED)
 		return "REVOKED";
-	/* after a requeue the base state is "pending"; a job cancelled meanwhile keeps the flag but has another base state */
+	/*
+	 * after a requeue the base state is "pending"; a job cancelled meanwhile keeps the flag
+	 * but has another base state
+	 */
 	if ((state & JOB_REQUEUE) && (state & JOB_STATE_BASE) == JOB_PENDING)
 		return "REQUEUED";
 	return NULL;

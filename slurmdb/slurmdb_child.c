@@ -121,8 +121,7 @@ int slurmdb_child_start(struct slurmdb_child *c, uint64_t now)
 	rc = helper_spawn(c->argv, environ, pair[1], pair[1], &c->pid);
 	(void)close(pair[1]);
 	if (rc < 0) {
-		(void)snprintf(c->why, sizeof(c->why), "cannot start %s: %s", c->argv[0],
-			       strerror(-rc));
+		(void)snprintf(c->why, sizeof(c->why), "cannot start %s: %s", c->argv[0], strerror(-rc));
 		(void)close(pair[0]);
 		return rc;
 	}
@@ -203,8 +202,7 @@ static int child_scan_done(struct slurmdb_child *c, const char *line)
 	uint64_t number;
 	size_t count;
 
-	if (slurmdb_wire_get_done(line, &number, &count) < 0 || number != c->number ||
-	    count != c->rows)
+	if (slurmdb_wire_get_done(line, &number, &count) < 0 || number != c->number || count != c->rows)
 		return child_bad_answer(c, line);
 	return 1;
 }
@@ -243,8 +241,7 @@ static int child_scan(struct slurmdb_child *c)
 			*end = '\0';
 			return child_scan_failed(c, line);
 		case SLURMDB_WIRE_OTHER:
-			(void)snprintf(c->complaint, sizeof(c->complaint), "%.*s",
-				       (int)(end - line), line);
+			(void)snprintf(c->complaint, sizeof(c->complaint), "%.*s", (int)(end - line), line);
 			break;
 		}
 	}

@@ -31,7 +31,7 @@ struct slurmdb_child {
 	size_t rows;
 	/* the worker's last line that is no answer, such as an error of libslurm */
 	char complaint[160];
-	char why[200];	     /* reason of the last failure */
+	char why[200]; /* reason of the last failure */
 };
 
 /*

@@ -29,7 +29,7 @@ struct client_entry {
 	 * after the job failed alone, so that it is also behind other suspects.
 	 */
 	unsigned int put_last;
-	bool is_alone;	 /* asked for without steps from now on */
+	bool is_alone; /* asked for without steps from now on */
 	bool is_done;
 };
 
@@ -51,7 +51,7 @@ struct client_ready {
 struct client_suspect {
 	uint32_t job_id; /* 0: none */
 	uint64_t submit;
-	size_t limit;	 /* limit, fails and is_alone of its client_entry */
+	size_t limit; /* limit, fails and is_alone of its client_entry */
 	unsigned int fails;
 	bool is_alone;
 };
@@ -74,7 +74,7 @@ struct slurmdb_client {
 	struct client_entry open[SLURMDB_ASK_MAX];
 	size_t nopen;
 	/* waiting requests and answers */
-	struct client_queue queue; /* also has room for the open requests */
+	struct client_queue queue;  /* also has room for the open requests */
 	struct client_ready *ready; /* owned; has room for the answers to all requests */
 	size_t ready_head, nready, ready_room;
 	size_t pending;

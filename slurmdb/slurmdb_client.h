@@ -51,8 +51,8 @@ int slurmdb_client_ask_window(struct slurmdb_client *c, uint64_t from, uint64_t 
 struct slurmdb_client_stats {
 	/* include the small questions that test whether slurmdbd answers */
 	uint64_t questions, failures;
-	uint64_t ns;  /* total time of all questions */
-	bool is_up;   /* the last question was answered */
+	uint64_t ns; /* total time of all questions */
+	bool is_up;  /* the last question was answered */
 };
 void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_client_stats *ret);
 /* Returns the number of requests whose answer has not been taken yet. */

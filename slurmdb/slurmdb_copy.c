@@ -20,12 +20,10 @@ _Static_assert(RECORD_STATUS_UNKNOWN == NO_VAL, "exit status that is not known")
 const char *slurmdb_copy_state(uint32_t state)
 {
 	static const char *const names[JOB_END] = {
-		[JOB_PENDING] = "PENDING",     [JOB_RUNNING] = "RUNNING",
-		[JOB_SUSPENDED] = "SUSPENDED", [JOB_COMPLETE] = "COMPLETED",
-		[JOB_CANCELLED] = "CANCELLED", [JOB_FAILED] = "FAILED",
-		[JOB_TIMEOUT] = "TIMEOUT",     [JOB_NODE_FAIL] = "NODE_FAIL",
-		[JOB_PREEMPTED] = "PREEMPTED", [JOB_BOOT_FAIL] = "BOOT_FAIL",
-		[JOB_DEADLINE] = "DEADLINE",   [JOB_OOM] = "OUT_OF_MEMORY",
+		[JOB_PENDING] = "PENDING",     [JOB_RUNNING] = "RUNNING",     [JOB_SUSPENDED] = "SUSPENDED",
+		[JOB_COMPLETE] = "COMPLETED",  [JOB_CANCELLED] = "CANCELLED", [JOB_FAILED] = "FAILED",
+		[JOB_TIMEOUT] = "TIMEOUT",     [JOB_NODE_FAIL] = "NODE_FAIL", [JOB_PREEMPTED] = "PREEMPTED",
+		[JOB_BOOT_FAIL] = "BOOT_FAIL", [JOB_DEADLINE] = "DEADLINE",   [JOB_OOM] = "OUT_OF_MEMORY",
 	};
 	const char *flagged = slurm_names_flagged_state(state);
 	uint32_t base = state & JOB_STATE_BASE;
@@ -79,8 +77,7 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 {
 	uint64_t v;
 
-	return tresmap_value(usage, id, &v) == 0 ? (struct maybe_u64){ v, true } :
-						   (struct maybe_u64){ 0 };
+	return tresmap_value(usage, id, &v) == 0 ? (struct maybe_u64){ v, true } : (struct maybe_u64){ 0 };
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -99,8 +96,7 @@ static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map,
 		values_miss(values, METRIC_ENERGY, REASON_NOT_MEASURED);
 }
 
-static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map,
-		     struct record_step *to)
+static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map, struct record_step *to)
 {
 	const slurmdb_stats_t *stats = &from->stats;
 	const char *state = slurmdb_copy_state(from->state);
@@ -183,8 +179,7 @@ static int copy_texts(const struct slurmdb_names *names, const slurmdb_job_rec_t
 	rc |= slurmdb_names_tres(names, job->tres_req_str, &r->tres_req);
 	rc |= slurmdb_names_tres(names, job->tres_alloc_str, &r->tres_alloc);
 	/* not for a task: its text is what was pending when the task was split off */
-	if (r->array_job_id.known && !r->array_task_id.known && job->array_task_str &&
-	    *job->array_task_str) {
+	if (r->array_job_id.known && !r->array_task_id.known && job->array_task_str && *job->array_task_str) {
 		r->array_tasks = record_array_tasks(job->array_task_str);
 		rc |= r->array_tasks ? 0 : -ENOMEM;
 	}

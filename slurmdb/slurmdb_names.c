@@ -71,8 +71,7 @@ int slurmdb_names_add_tres(struct slurmdb_names *n, uint32_t id, const char *typ
 	if (!type || !*type)
 		return 0;
 	tresmap_learn(&n->map, id, type, name);
-	(void)snprintf(text, sizeof(text), "%s%s%s", type, name && *name ? "/" : "",
-		       name ? name : "");
+	(void)snprintf(text, sizeof(text), "%s%s%s", type, name && *name ? "/" : "", name ? name : "");
 	return name_list_add(&n->tres, id, text);
 }
 

@@ -36,8 +36,7 @@ struct slurmdb_rows {
 	void *db;		/* connection, kept if one_connection is set; NULL: none yet */
 };
 
-int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret,
-			struct errmsg *err)
+int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret, struct errmsg *err)
 {
 	struct slurmdb_rows *r = calloc(1, sizeof(*r));
 
@@ -109,8 +108,7 @@ static int rows_connect(void **ret, struct errmsg *err)
 		*ret = db;
 		return 0;
 	}
-	errmsg_set(err, -ECONNREFUSED, "slurmdbd: %s",
-		   errno ? slurm_strerror(errno) : "no connection");
+	errmsg_set(err, -ECONNREFUSED, "slurmdbd: %s", errno ? slurm_strerror(errno) : "no connection");
 	if (db)
 		(void)slurmdb_connection_close(&db);
 	return -ECONNREFUSED;
@@ -151,7 +149,8 @@ static compat_list *rows_answer(void *db, enum rows_question q, void *cond)
 }
 
 /* Asks slurmdbd. COND has the type that question Q needs. The caller destroys *RET. */
-static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret, struct errmsg *err)
+static int rows_ask(struct slurmdb_rows *r, enum rows_question q, void *cond, compat_list **ret,
+		    struct errmsg *err)
 {
 	compat_list *rows = NULL;
 	void *db = NULL;
@@ -361,15 +360,14 @@ static int rows_ask_jobs(struct slurmdb_rows *r, const struct slurmdb_want *want
 	return rc;
 }
 
-static const struct slurmdb_known *rows_known(const slurmdb_job_rec_t *job,
-					      const struct slurmdb_want *want, size_t n)
+static const struct slurmdb_known *rows_known(const slurmdb_job_rec_t *job, const struct slurmdb_want *want,
+					      size_t n)
 {
 	static const struct slurmdb_known nothing;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (want[i].submit && want[i].job_id == job->jobid &&
-		    want[i].submit == (uint64_t)job->submit)
+		if (want[i].submit && want[i].job_id == job->jobid && want[i].submit == (uint64_t)job->submit)
 			return &want[i].known;
 	return &nothing;
 }
@@ -411,8 +409,8 @@ static int rows_get_scripts(struct slurmdb_rows *r, const struct slurmdb_want *w
 	compat_list *rows;
 	compat_list_itr *it;
 	size_t i;
-	int rc = rows_ask_jobs(r, want, n, want_has_script, false,
-			       JOBCOND_FLAG_SCRIPT | JOBCOND_FLAG_NO_STEP, &rows, err);
+	int rc = rows_ask_jobs(r, want, n, want_has_script, false, JOBCOND_FLAG_SCRIPT | JOBCOND_FLAG_NO_STEP,
+			       &rows, err);
 
 	if (rc < 0 || !rows)
 		return rc;
@@ -438,8 +436,8 @@ static bool is_earlier_run(const struct record *a, const struct record *b)
 {
 	/* ids are reused: another user's job is no earlier run of this job */
 	return a->job_id == b->job_id && a->submit < b->submit && a->end <= b->submit &&
-	       a->user_id == b->user_id && a->cluster && b->cluster &&
-	       !strcmp(a->cluster, b->cluster) && (!a->state || strcmp(a->state, "RESIZING") != 0);
+	       a->user_id == b->user_id && a->cluster && b->cluster && !strcmp(a->cluster, b->cluster) &&
+	       (!a->state || strcmp(a->state, "RESIZING") != 0);
 }
 
 /* Sets restart counts if Slurm has no column for them: to the number of earlier runs in JOBS. */
@@ -460,12 +458,12 @@ static void rows_count_restarts(struct slurmdb_jobs *jobs)
 }
 
 /* Asks one question: for the requests with steps or, if NO_STEPS, for those without. */
-static int rows_get_some(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
-			 bool no_steps, struct slurmdb_jobs *jobs, struct errmsg *err)
+static int rows_get_some(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n, bool no_steps,
+			 struct slurmdb_jobs *jobs, struct errmsg *err)
 {
 	compat_list *rows;
-	int rc = rows_ask_jobs(r, want, n, want_has_steps, no_steps,
-			       no_steps ? JOBCOND_FLAG_NO_STEP : 0, &rows, err);
+	int rc = rows_ask_jobs(r, want, n, want_has_steps, no_steps, no_steps ? JOBCOND_FLAG_NO_STEP : 0,
+			       &rows, err);
 
 	if (rc < 0 || !rows)
 		return rc;
@@ -550,8 +548,8 @@ static int rows_get_all(struct slurmdb_rows *r, slurmdb_job_cond_t *cond, const 
  * has no upper bound, and a usage_end leaves out jobs that were cancelled before they became
  * eligible.
  */
-static int rows_ask_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint32_t flags, uint64_t from,
-			  uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err)
+static int rows_ask_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint32_t flags,
+			  uint64_t from, uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err)
 {
 	slurmdb_job_cond_t cond = rows_condition(r, flags | JOBCOND_FLAG_NO_DEFAULT_USAGE);
 	char state[ARRAY_SIZE(ended_states)][12];
@@ -570,16 +568,16 @@ static int rows_ask_ended(struct slurmdb_rows *r, const struct slurmdb_filter *f
 	return rc;
 }
 
-int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
-			struct slurmdb_jobs *ret, struct errmsg *err)
+int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to, struct slurmdb_jobs *ret,
+			struct errmsg *err)
 {
 	static const struct slurmdb_filter all;
 
 	return rows_ask_ended(r, &all, JOBCOND_FLAG_NO_STEP, from, to, ret, err);
 }
 
-int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from, uint64_t to,
-		       struct slurmdb_jobs *ret, struct errmsg *err)
+int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from,
+		       uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err)
 {
 	return rows_ask_ended(r, filter, 0, from, to, ret, err);
 }

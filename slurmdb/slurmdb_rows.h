@@ -42,8 +42,8 @@ struct slurmdb_want {
 	uint32_t het_job_id, het_offset;
 	/* with job_id: one run of the job, or one part of a resized job; 0: all rows */
 	uint64_t submit;
-	bool no_steps;	 /* the job's row only */
-	bool script;	 /* read the batch script, too; takes a second question */
+	bool no_steps;		    /* the job's row only */
+	bool script;		    /* read the batch script, too; takes a second question */
 	struct slurmdb_known known; /* what the plugin's hook knows about the job */
 };
 #define SLURMDB_NO_TASK UINT32_C(0xfffffffe) /* NO_VAL */
@@ -85,7 +85,7 @@ struct slurmdb_options {
 	 * most answers.
 	 */
 	bool one_connection;
-	bool no_qos;	     /* leave qos unknown; saves a question of 40 ms or more */
+	bool no_qos; /* leave qos unknown; saves a question of 40 ms or more */
 	/*
 	 * Sets a time limit: called before each question with its kind, and after it with
 	 * SLURMDB_ASKS_NOTHING. Connecting has the kind SLURMDB_ASKS_LITTLE. NULL: no limit.
@@ -99,8 +99,7 @@ struct slurmdb_options {
  * slurm.conf.
  */
 struct slurmdb_rows;
-int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret,
-			struct errmsg *err);
+int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret, struct errmsg *err);
 void slurmdb_rows_destroy(struct slurmdb_rows *r);
 
 /*
@@ -116,8 +115,8 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
  * before they became eligible are included. If Slurm has no column for it, restart_count is 0: only
  * slurmdb_rows_get() reads the earlier runs and counts them. Errors: see slurmdb_rows_get().
  */
-int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to,
-			struct slurmdb_jobs *ret, struct errmsg *err);
+int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to, struct slurmdb_jobs *ret,
+			struct errmsg *err);
 
 /* Matches any of the N texts; 0: matches everything. Borrowed. */
 struct slurmdb_texts {
@@ -137,8 +136,8 @@ struct slurmdb_filter {
  * AT and had not ended by then. On one connection all answers show one state of the database. So a
  * job is in exactly one of two windows that meet at AT. Errors: see slurmdb_rows_get().
  */
-int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from, uint64_t to,
-		       struct slurmdb_jobs *ret, struct errmsg *err);
+int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from,
+		       uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err);
 int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t at,
 			 struct slurmdb_jobs *ret, struct errmsg *err);
 

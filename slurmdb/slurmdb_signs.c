@@ -32,8 +32,7 @@ static bool signs_have_step(const struct slurmdb_signs *s, uint32_t step_id)
 	return false;
 }
 
-enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
-					const struct slurmdb_known *known)
+enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s, const struct slurmdb_known *known)
 {
 	bool ran = s->start && s->start <= s->end;
 	size_t i;

@@ -36,22 +36,22 @@ enum slurmdb_state {
 
 /* What the hook knows about the job. All zero: nothing. */
 struct slurmdb_known {
-	uint64_t end;	   /* end that the hook was called with; 0: unknown */
+	uint64_t end; /* end that the hook was called with; 0: unknown */
 	/*
 	 * nsteps is valid. False with a stepmgr, whose step numbers slurmctld does not know, and
 	 * for a het job, whose components share the numbers.
 	 */
 	bool has_nsteps;
-	uint32_t nsteps;   /* slurmctld's next_step_id; the last step has number nsteps - 1 */
-	bool has_batch;	   /* a batch job, and it started */
-	bool has_extern;   /* PrologFlags=Contain is set, and the job started */
+	uint32_t nsteps; /* slurmctld's next_step_id; the last step has number nsteps - 1 */
+	bool has_batch;	 /* a batch job, and it started */
+	bool has_extern; /* PrologFlags=Contain is set, and the job started */
 };
 
 struct slurmdb_step_signs {
 	uint32_t step_id;
 	uint64_t start, end;
-	bool has_usage;	   /* tres_usage_in_tot is not empty */
-	bool lost;	   /* exit status NO_VAL: slurmctld ended the step, which did not report */
+	bool has_usage; /* tres_usage_in_tot is not empty */
+	bool lost;	/* exit status NO_VAL: slurmctld ended the step, which did not report */
 };
 
 struct slurmdb_signs {
@@ -59,7 +59,7 @@ struct slurmdb_signs {
 	bool has_start_row;  /* slurmdbd has the start too, not only the end */
 	/* a part of a resized job: slurmdbd does not get the ends of steps that outlast it */
 	bool no_ends;
-	bool no_usage;	     /* JobAcctGatherType=none */
+	bool no_usage; /* JobAcctGatherType=none */
 	const struct slurmdb_step_signs *step;
 	size_t n;
 };
@@ -71,7 +71,6 @@ struct slurmdb_signs {
  * and state (as_mysql_jobacct_process.c, "if the job has ended end the step also"). The usage of a
  * step proves that the step reported.
  */
-enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s,
-					const struct slurmdb_known *known);
+enum slurmdb_sign slurmdb_signs_missing(const struct slurmdb_signs *s, const struct slurmdb_known *known);
 
 #endif

@@ -41,9 +41,8 @@ static inline void slurmdb_spread_node(const char *hostlist, uint32_t rank, char
  * Sets RET to the largest value of metric M on a node, and that node's name, if the row has it.
  * STEP must have its metric values and nnodes.
  */
-static inline void slurmdb_spread(const slurmdb_step_rec_t *from, const struct tresmap *map,
-			       enum metric m, const struct record_step *step,
-			       struct record_spread *ret)
+static inline void slurmdb_spread(const slurmdb_step_rec_t *from, const struct tresmap *map, enum metric m,
+				  const struct record_step *step, struct record_spread *ret)
 {
 	uint64_t max;
 	uint32_t rank;

@@ -21,25 +21,24 @@ static const char *const wire_kinds[] = { "jobs", "window", "ping" };
 void slurmdb_wire_put_ask(FILE *f, const struct slurmdb_wire_ask *ask)
 {
 	(void)fprintf(f, "ask %u %" PRIu64 " %s %zu %" PRIu64 " %" PRIu64 " %d %s\n", ask->version,
-		      ask->number, wire_kinds[ask->kind], ask->count, ask->from, ask->to,
-		      ask->no_usage, *ask->cluster ? ask->cluster : "-");
+		      ask->number, wire_kinds[ask->kind], ask->count, ask->from, ask->to, ask->no_usage,
+		      *ask->cluster ? ask->cluster : "-");
 }
 
 static uint32_t want_flags(const struct slurmdb_want *w)
 {
 	return (w->no_steps ? WANT_NO_STEPS : 0) | (w->script ? WANT_SCRIPT : 0) |
-	       (w->known.has_nsteps ? WANT_HAS_NSTEPS : 0) |
-	       (w->known.has_batch ? WANT_HAS_BATCH : 0) |
+	       (w->known.has_nsteps ? WANT_HAS_NSTEPS : 0) | (w->known.has_batch ? WANT_HAS_BATCH : 0) |
 	       (w->known.has_extern ? WANT_HAS_EXTERN : 0);
 }
 
 void slurmdb_wire_put_want(FILE *f, const struct slurmdb_want *w)
 {
 	(void)fprintf(f,
-		      "want %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu64
-		      " %" PRIu32 " %" PRIu64 " %" PRIu32 "\n",
-		      w->job_id, w->array_job_id, w->array_task_id, w->het_job_id, w->het_offset,
-		      w->submit, want_flags(w), w->known.end, w->known.nsteps);
+		      "want %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32
+		      " %" PRIu64 " %" PRIu32 "\n",
+		      w->job_id, w->array_job_id, w->array_task_id, w->het_job_id, w->het_offset, w->submit,
+		      want_flags(w), w->known.end, w->known.nsteps);
 }
 
 /* Copies the next word of *P. False: there is none, or it does not fit. */
@@ -60,8 +59,7 @@ static bool wire_number(const char **p, uint64_t max, uint64_t *ret)
 {
 	char word[24];
 
-	return wire_word(p, word, sizeof(word)) &&
-	       parse_u64(word, ret) == 0 && *ret <= max;
+	return wire_word(p, word, sizeof(word)) && parse_u64(word, ret) == 0 && *ret <= max;
 }
 
 static bool wire_u32(const char **p, uint32_t *ret)
@@ -130,10 +128,9 @@ int slurmdb_wire_get_want(const char *line, struct slurmdb_want *ret)
 	uint32_t flags;
 
 	if (!wire_verb(&p, "want") || !wire_u32(&p, &w.job_id) || !wire_u32(&p, &w.array_job_id) ||
-	    !wire_u32(&p, &w.array_task_id) || !wire_u32(&p, &w.het_job_id) ||
-	    !wire_u32(&p, &w.het_offset) || !wire_number(&p, UINT64_MAX, &w.submit) ||
-	    !wire_u32(&p, &flags) || !wire_number(&p, UINT64_MAX, &w.known.end) ||
-	    !wire_u32(&p, &w.known.nsteps) || *p)
+	    !wire_u32(&p, &w.array_task_id) || !wire_u32(&p, &w.het_job_id) || !wire_u32(&p, &w.het_offset) ||
+	    !wire_number(&p, UINT64_MAX, &w.submit) || !wire_u32(&p, &flags) ||
+	    !wire_number(&p, UINT64_MAX, &w.known.end) || !wire_u32(&p, &w.known.nsteps) || *p)
 		return -EINVAL;
 	w.no_steps = flags & WANT_NO_STEPS;
 	w.script = flags & WANT_SCRIPT;
@@ -193,8 +190,7 @@ int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret)
 	int rc;
 
 	/* only the head is copied: the record behind it may be long, and has no NUL */
-	(void)snprintf(head, sizeof(head), "%.*s", (int)(len < sizeof(head) ? len : sizeof(head) - 1),
-		       line);
+	(void)snprintf(head, sizeof(head), "%.*s", (int)(len < sizeof(head) ? len : sizeof(head) - 1), line);
 	if (!wire_verb(&p, "job") || !wire_number(&p, SLURMDB_FINAL, &state) ||
 	    !wire_number(&p, SIGN_N - 1, &missing) || !wire_number(&p, 1, &half) ||
 	    !wire_word(&p, energy, sizeof(energy)))
@@ -225,8 +221,7 @@ int slurmdb_wire_get_done(const char *line, uint64_t *ret_number, size_t *ret_co
 	return 0;
 }
 
-int slurmdb_wire_get_failed(const char *line, uint64_t *ret_number, int *ret_rc,
-			    const char **ret_text)
+int slurmdb_wire_get_failed(const char *line, uint64_t *ret_number, int *ret_rc, const char **ret_text)
 {
 	const char *p = line;
 	uint64_t number, error;

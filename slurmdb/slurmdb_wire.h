@@ -70,7 +70,6 @@ enum slurmdb_wire_answer slurmdb_wire_answer(const char *line, size_t len);
 int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret);
 /* Parse LINE, which is NUL-ended. -EINVAL. */
 int slurmdb_wire_get_done(const char *line, uint64_t *ret_number, size_t *ret_count);
-int slurmdb_wire_get_failed(const char *line, uint64_t *ret_number, int *ret_rc,
-			    const char **ret_text);
+int slurmdb_wire_get_failed(const char *line, uint64_t *ret_number, int *ret_rc, const char **ret_text);
 
 #endif

@@ -117,8 +117,7 @@ static void worker_answer(struct worker *w)
 	if (rc == 0)
 		slurmdb_wire_put_done(w->out, w->ask.number, told);
 	else
-		slurmdb_wire_put_failed(w->out, w->ask.number, rc,
-					*err.text ? err.text : strerror(-rc));
+		slurmdb_wire_put_failed(w->out, w->ask.number, rc, *err.text ? err.text : strerror(-rc));
 	(void)fflush(w->out);
 	slurmdb_jobs_free(&jobs);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_ceems.c - the functions that Slurm calls. In srun, sbatch and salloc they register and check the options. In
- * srun they also print the report of steps on several nodes (spank_local.c). In slurmstepd they count
- * (spank_remote.c). In other programs they do nothing.
+ * spank_ceems.c - the functions that Slurm calls. In srun, sbatch and salloc they register and check the
+ * options. In srun they also print the report of steps on several nodes (spank_local.c). In slurmstepd they
+ * count (spank_remote.c). In other programs they do nothing.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +15,9 @@
 const char plugin_name[] = "ceems";
 const char plugin_type[] = "spank";
 /*
- * Slurm loads a SPANK plugin only if this is Slurm's own major.minor version, although the interface of SPANK has not
- * changed from 22.05 to 26.05. It is not const, because adopt_version() sets it to the version of the host program.
+ * Slurm loads a SPANK plugin only if this is Slurm's own major.minor version, although the interface of SPANK
+ * has not changed from 22.05 to 26.05. It is not const, because adopt_version() sets it to the version of the
+ * host program.
  */
 unsigned int plugin_version = SLURM_VERSION_NUMBER;
 #pragma GCC visibility pop
@@ -33,8 +34,9 @@ unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern long slurm_api_version(void) __attribute__((weak));
 
 /*
- * Sets plugin_version to the version of the host program. dlopen() runs this before Slurm reads plugin_version. If
- * the table does not have the host's release, the version of the build stays, and Slurm refuses the plugin.
+ * Sets plugin_version to the version of the host program. dlopen() runs this before Slurm reads
+ * plugin_version. If the table does not have the host's release, the version of the build stays, and Slurm
+ * refuses the plugin.
  */
 static void __attribute__((constructor)) adopt_version(void)
 {

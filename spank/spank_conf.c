@@ -5,16 +5,16 @@
 #include <string.h>
 
 /*
- * Functions of libslurm from 22.05 to 26.05 that no installed header declares. Weak: without them, ceems.conf is
- * searched in other ways.
+ * Functions of libslurm from 22.05 to 26.05 that no installed header declares. Weak: without them, ceems.conf
+ * is searched in other ways.
  */
 extern char *slurm_get_extra_conf_path(char *name) __attribute__((weak));
 extern void slurm_xfree(void **item) __attribute__((weak));
 
 static bool is_beside(const char *slurm_conf, char *path, size_t size)
 {
-	return slurm_conf && strchr(slurm_conf, '/') &&
-	       settings_path(slurm_conf, path, size) == 0 && access(path, F_OK) == 0;
+	return slurm_conf && strchr(slurm_conf, '/') && settings_path(slurm_conf, path, size) == 0 &&
+	       access(path, F_OK) == 0;
 }
 
 static bool beside_slurm_conf(char *path, size_t size)

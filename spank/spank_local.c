@@ -47,13 +47,16 @@ void spank_local_end(void)
 {
 	pid_t pid;
 
-	/* if there is no command ceems here, the user already knows what to type: the node's report says it */
+	/*
+	 * if there is no command ceems here, the user already knows what to type: the node's report says it
+	 */
 	if (!*steps || start_ceems(&pid) < 0)
 		return;
 	if (helper_wait(pid, clock_mono_ns() + DEADLINE_NS, NULL) == -EAGAIN) {
 		(void)kill(pid, SIGKILL);
 		(void)helper_wait(pid, clock_mono_ns() + NSEC_PER_SEC, NULL);
-		slurm_error("ceems: --ceems-report: slurmdbd does not answer; try later: ceems job %s", steps);
+		slurm_error("ceems: --ceems-report: slurmdbd does not answer; try later: ceems job %s",
+			    steps);
 	}
 	*steps = '\0';
 }

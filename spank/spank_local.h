@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * spank_local.h - --ceems-report in srun, for steps on several nodes. No node knows the sums over all nodes, so srun
- * lets `ceems job` read them from slurmdbd.
+ * spank_local.h - --ceems-report in srun, for steps on several nodes. No node knows the sums over all nodes,
+ * so srun lets `ceems job` read them from slurmdbd.
  */
 #ifndef CEEMS_SPANK_LOCAL_H
 #define CEEMS_SPANK_LOCAL_H

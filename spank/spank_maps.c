@@ -18,11 +18,13 @@ static const struct {
 	{ "PYTHONPERFSUPPORT", "1", false },
 	{ "NODE_OPTIONS", "--perf-basic-prof", true },
 	/*
-	 * Java 17; an older one ignores the option. The JVM writes its file when it ends. Without frame pointers no caller of
-	 * compiled code would be found.
+	 * Java 17; an older one ignores the option. The JVM writes its file when it ends. Without frame
+	 * pointers no caller of compiled code would be found.
 	 */
 	{ "JAVA_TOOL_OPTIONS",
-	  "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer", true },
+	  "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit "
+	  "-XX:+PreserveFramePointer",
+	  true },
 };
 
 static void set_variable(spank_t sp, const char *name, const char *value, bool is_list)

@@ -16,8 +16,8 @@
 static struct spank_request request;
 
 /*
- * Returns the argument of an option; "" if there is none. Then the callback gets NULL in srun, "" in the batch step,
- * and the text "(null)" if the option came through the environment of an sbatch script.
+ * Returns the argument of an option; "" if there is none. Then the callback gets NULL in srun, "" in the
+ * batch step, and the text "(null)" if the option came through the environment of an sbatch script.
  */
 static const char *given(const char *arg)
 {
@@ -25,18 +25,23 @@ static const char *given(const char *arg)
 }
 
 /*
- * Warns of unknown events. They are not refused, because the nodes may have another architecture or a newer libpfm4.
+ * Warns of unknown events. They are not refused, because the nodes may have another architecture or a newer
+ * libpfm4.
  */
 static void warn_of_names(const struct perf_request *perf)
 {
 	struct errmsg err = { 0 };
 
 	if (hwevents_check_names(perf, &err) == -ENOENT)
-		slurm_error("ceems: --ceems-perf: %s: these events are counted only if libpfm4 on the nodes knows "
-			    "them", err.text);
+		slurm_error("ceems: --ceems-perf: %s: these events are counted only if libpfm4 on the nodes "
+			    "knows them",
+			    err.text);
 }
 
-/* The callbacks return -1 for a wrong argument in srun and sbatch. In slurmstepd they return 0: -1 would end the step. */
+/*
+ * The callbacks return -1 for a wrong argument in srun and sbatch. In slurmstepd they return
+ * 0: -1 would end the step.
+ */
 static int option_perf(int val, const char *arg, int remote)
 {
 	struct errmsg err = { 0 };
@@ -115,15 +120,17 @@ static struct spank_option options[] = {
 	  .has_arg = 2,
 	  .cb = option_trace },
 	{ .name = (char *)"ceems-trace-context",
-	  .usage = (char *)"give the job's tasks a TRACEPARENT, so that spans of instrumented programs are in the job's "
-			   "trace",
+	  .usage = (char *)"give the job's tasks a TRACEPARENT, so that spans of instrumented programs are "
+			   "in the job's trace",
 	  .has_arg = 0,
 	  .cb = option_trace_context },
 	{ .name = (char *)"ceems-profile",
 	  .arginfo = (char *)"HZ,STACKS,offcpu,cycles,maps",
-	  .usage = (char *)"write a file of what the step's tasks execute, sampled 1 to 999 times per second of CPU "
-			   "time (default 99), per step and node; STACKS: user (default), kernel, both; offcpu: also where threads wait; "
-			   "cycles: by the PMU's cycles, not by time; maps: have Python, Java and Node.js write the names of their functions",
+	  .usage = (char *)"write a file of what the step's tasks execute, sampled 1 to 999 times per "
+			   "second of CPU time (default 99), per step and node; STACKS: user (default), "
+			   "kernel, both; offcpu: also where threads wait; cycles: by the PMU's cycles, "
+			   "not by time; maps: have Python, Java and Node.js write the names of their "
+			   "functions",
 	  .has_arg = 2,
 	  .cb = option_profile },
 };

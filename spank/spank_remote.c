@@ -22,13 +22,13 @@
 /* One step per process. */
 static struct {
 	struct settings settings;
-	bool is_on; /* the settings were read */
+	bool is_on;  /* the settings were read */
 	pid_t owner; /* the slurmstepd */
 	char node[256];
 	struct perf_request request;
-	uint32_t forbidden; /* what ForbidOptions forbids, see forbid.h */
-	uint32_t refused;   /* what of it the user asked for */
-	char refusal[512];  /* says so; empty: nothing was refused */
+	uint32_t forbidden;    /* what ForbidOptions forbids, see forbid.h */
+	uint32_t refused;      /* what of it the user asked for */
+	char refusal[512];     /* says so; empty: nothing was refused */
 	struct ledger *ledger; /* NULL: slurmd has none, it cannot be opened, or the step does not need one */
 	uint64_t begun_mono_ns, begun_wall_ns;
 	uint32_t tasks, exited;
@@ -68,7 +68,9 @@ static void find_node(char *node, size_t size)
 	node[strcspn(node, ".")] = '\0';
 }
 
-/* Returns the slot that acct_gather_energy has claimed for this process, and its number. NULL: it has none. */
+/*
+ * Returns the slot that acct_gather_energy has claimed for this process, and its number. NULL: it has none.
+ */
 static struct ledger_slot *find_own_slot(unsigned int *ret)
 {
 	if (!step.ledger || ledger_find(step.ledger, step.owner, ret) < 0)
@@ -107,14 +109,15 @@ static void find_request(void)
 }
 
 /*
- * Finds what ForbidOptions forbids to this job. Only acct_gather_energy knows the job's partition and account from Slurm.
- * The step's environment has them, too, but srun takes it from the user. So without a SLOT, each rule holds.
+ * Finds what ForbidOptions forbids to this job. Only acct_gather_energy knows the job's partition and account
+ * from Slurm. The step's environment has them, too, but srun takes it from the user. So without a SLOT, each
+ * rule holds.
  */
 static void find_forbidden(const struct ledger_slot *slot)
 {
 	const struct spank_request *request = spank_options_request();
-	uint32_t asked = (request->is_perf ? request->perf.groups : 0) | (request->trace_ns ? FORBID_TRACE : 0) |
-			 (request->profile.hz ? FORBID_PROFILE : 0);
+	uint32_t asked = (request->is_perf ? request->perf.groups : 0) |
+			 (request->trace_ns ? FORBID_TRACE : 0) | (request->profile.hz ? FORBID_PROFILE : 0);
 
 	if (slot)
 		step.forbidden = slot->forbidden;
@@ -133,10 +136,13 @@ static void log_refusal(const struct ledger_slot *slot)
 		return;
 	forbid_text(step.refused, options);
 	if (slot)
-		(void)snprintf(step.refusal, sizeof(step.refusal), "this job's partition or account may not use %s", options);
+		(void)snprintf(step.refusal, sizeof(step.refusal),
+			       "this job's partition or account may not use %s", options);
 	else
-		(void)snprintf(step.refusal, sizeof(step.refusal), "some partitions or accounts may not use %s; energy is not "
-			       "accounted on %s, so those of this job are not known", options, step.node);
+		(void)snprintf(step.refusal, sizeof(step.refusal),
+			       "some partitions or accounts may not use %s; energy is not "
+			       "accounted on %s, so those of this job are not known",
+			       options, step.node);
 	logger_info("%s (ForbidOptions)", step.refusal);
 }
 
@@ -160,8 +166,9 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * Returns true if this plugin has nothing to do: the step has none of our options, and acct_gather_energy counts,
- * called by a jobacct_gather plugin. This is so for most steps, so they are spared reading ceems.conf and the ledger.
+ * Returns true if this plugin has nothing to do: the step has none of our options, and acct_gather_energy
+ * counts, called by a jobacct_gather plugin. This is so for most steps, so they are spared reading ceems.conf
+ * and the ledger.
  */
 static bool is_for_others(int argc)
 {
@@ -177,9 +184,11 @@ static bool is_for_others(int argc)
 static void log_no_files(void)
 {
 	if (spank_options_request()->trace_ns && !(step.refused & FORBID_TRACE))
-		logger_info("--ceems-trace needs acct_gather_energy/ceems on this node; this step is not traced");
+		logger_info(
+			"--ceems-trace needs acct_gather_energy/ceems on this node; this step is not traced");
 	if (spank_options_request()->profile.hz && !(step.refused & FORBID_PROFILE))
-		logger_info("--ceems-profile needs acct_gather_energy/ceems on this node; this step is not profiled");
+		logger_info("--ceems-profile needs acct_gather_energy/ceems on this node; this step is not "
+			    "profiled");
 }
 
 void spank_remote_begin(spank_t sp, int argc, char **argv)
@@ -196,13 +205,13 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 	find_node(step.node, sizeof(step.node));
 	if (spank_conf_load(argc, argv, &step.settings, &err) < 0 ||
 	    settings_for_node(&step.settings, step.node, &err) < 0) {
-		logger_error("%s; --ceems-perf, --ceems-report, --ceems-trace and --ceems-profile are off", err.text);
+		logger_error("%s; --ceems-perf, --ceems-report, --ceems-trace and --ceems-profile are off",
+			     err.text);
 		return;
 	}
 	step.is_on = true;
 	find_request();
-	if (ledger_open(step.settings.ledger_dir, step.node, /* writable= */ true, &step.ledger,
-			&err) < 0)
+	if (ledger_open(step.settings.ledger_dir, step.node, /* writable= */ true, &step.ledger, &err) < 0)
 		logger_debug("%s", err.text);
 	slot = own_slot();
 	find_forbidden(slot);
@@ -212,15 +221,17 @@ void spank_remote_begin(spank_t sp, int argc, char **argv)
 		return;
 	}
 	mark_slot(slot);
-	if (slot->profile.stacks & PROFILE_REQUEST_MAPS && strcmp(step.settings.profile_dir, SETTINGS_NONE) != 0)
+	if (slot->profile.stacks & PROFILE_REQUEST_MAPS &&
+	    strcmp(step.settings.profile_dir, SETTINGS_NONE) != 0)
 		spank_maps_set(sp);
 }
 
 /* --- without acct_gather_energy ------------------------------------------------------------- */
 
 /*
- * Returns true if this is not slurmstepd itself. With contain_spank (24.05), Slurm calls us in a process that shares
- * slurmstepd's memory but not its file descriptors. An fd opened there would be another file in slurmstepd.
+ * Returns true if this is not slurmstepd itself. With contain_spank (24.05), Slurm calls us in a process that
+ * shares slurmstepd's memory but not its file descriptors. An fd opened there would be another file in
+ * slurmstepd.
  */
 static bool is_contained(void)
 {
@@ -228,8 +239,8 @@ static bool is_contained(void)
 }
 
 /*
- * Returns true if this plugin must count: acct_gather_energy has not claimed a slot, or has not found the step's
- * cgroup, because no jobacct_gather plugin calls it.
+ * Returns true if this plugin must count: acct_gather_energy has not claimed a slot, or has not found the
+ * step's cgroup, because no jobacct_gather plugin calls it.
  */
 static bool is_ours(void)
 {
@@ -245,8 +256,7 @@ static void start_probes(void)
 	struct errmsg lacking = { 0 };
 	uint32_t bpf_slot;
 
-	if (cputime_find_cgroups(step.pid[0], &paths) < 0 ||
-	    stepprobes_create(&setup, &step.probes) < 0)
+	if (cputime_find_cgroups(step.pid[0], &paths) < 0 || stepprobes_create(&setup, &step.probes) < 0)
 		return;
 	stepprobes_start(step.probes, step.pid, step.npids, &paths, &bpf_slot, &lacking);
 	if (lacking.text[0])
@@ -257,8 +267,7 @@ static void start_probes(void)
 static bool count_tasks(spank_t sp)
 {
 	if (!step.tasks &&
-	    (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &step.tasks) != ESPANK_SUCCESS ||
-	     !step.tasks))
+	    (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &step.tasks) != ESPANK_SUCCESS || !step.tasks))
 		step.tasks = 1;
 	if (!step.pid)
 		step.pid = calloc(step.tasks, sizeof(*step.pid));
@@ -271,8 +280,8 @@ void spank_remote_task_forked(spank_t sp)
 	pid_t pid;
 
 	/* the extern step has no task */
-	if (!step.is_on || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS ||
-	    !count_tasks(sp) || step.npids == step.tasks)
+	if (!step.is_on || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS || !count_tasks(sp) ||
+	    step.npids == step.tasks)
 		return;
 	step.pid[step.npids++] = pid;
 	if (step.npids == step.tasks && is_ours())
@@ -293,8 +302,7 @@ static void spank_remote_identify(spank_t sp, struct ledger_identity *id)
 }
 
 /* Prints the report of a step that acct_gather_energy does not account: its counters, and what is missing. */
-static void print_report(spank_t sp, const struct values *values,
-			 const struct step_detail *detail)
+static void print_report(spank_t sp, const struct values *values, const struct step_detail *detail)
 {
 	struct ledger_identity id = { 0 };
 	struct report_input in = {
@@ -318,13 +326,15 @@ static void print_report(spank_t sp, const struct values *values,
 }
 
 /* Tells the user why there will be no file; users cannot read slurmd's log. */
-static void tell_no_file(const struct ledger_slot *slot, const char *option, const char *done, const char *files,
-			 const char *dir)
+static void tell_no_file(const struct ledger_slot *slot, const char *option, const char *done,
+			 const char *files, const char *dir)
 {
 	if (!slot)
-		slurm_spank_log("ceems: %s: this step is not %s: energy is not accounted on %s", option, done, step.node);
+		slurm_spank_log("ceems: %s: this step is not %s: energy is not accounted on %s", option, done,
+				step.node);
 	else if (!strcmp(dir, SETTINGS_NONE))
-		slurm_spank_log("ceems: %s: this step is not %s: this cluster does not allow %s", option, done, files);
+		slurm_spank_log("ceems: %s: this step is not %s: this cluster does not allow %s", option,
+				done, files);
 }
 
 static void tell_no_profile(const struct ledger_slot *slot)
@@ -335,11 +345,15 @@ static void tell_no_profile(const struct ledger_slot *slot)
 	if (!strcmp(step.settings.profile_dir, SETTINGS_NONE))
 		return;
 	if (flags & LEDGER_FLAG_CROWDED)
-		slurm_spank_log("ceems: --ceems-profile: this step is not profiled: %s already profiles %u other steps, or %u "
-				"of yours", step.node, STEPPROFILE_STEPS_MAX, STEPPROFILE_USER_STEPS_MAX);
+		slurm_spank_log(
+			"ceems: --ceems-profile: this step is not profiled: %s already profiles %u other "
+			"steps, or %u of yours",
+			step.node, STEPPROFILE_STEPS_MAX, STEPPROFILE_USER_STEPS_MAX);
 	else if (flags & LEDGER_FLAG_UNPROFILED)
-		slurm_spank_log("ceems: --ceems-profile: this step is not profiled: %s cannot (slurmd's log says why)",
-				step.node);
+		slurm_spank_log(
+			"ceems: --ceems-profile: this step is not profiled: %s cannot (slurmd's log says "
+			"why)",
+			step.node);
 }
 
 static void tell_what_lacks(spank_t sp, const struct ledger_slot *slot)

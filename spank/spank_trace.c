@@ -40,7 +40,8 @@ static bool begin_trace(struct trace_context *ret)
 	*ret = (struct trace_context){ .flags = TRACE_SAMPLED };
 	if (getrandom(ret->trace, sizeof(ret->trace), GRND_NONBLOCK) == (ssize_t)sizeof(ret->trace))
 		return true;
-	slurm_error("ceems: --ceems-trace-context: the kernel has no random number yet; the job has no trace");
+	slurm_error(
+		"ceems: --ceems-trace-context: the kernel has no random number yet; the job has no trace");
 	return false;
 }
 
@@ -54,7 +55,8 @@ void spank_trace_submit(spank_t sp)
 
 	if (spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID")) { /* srun in a job */
 		if (is_asked && !getenv(TASK_VARIABLE))
-			slurm_error("ceems: --ceems-trace-context: this job has no trace; give the option to sbatch or salloc");
+			slurm_error("ceems: --ceems-trace-context: this job has no trace; give the option to "
+				    "sbatch or salloc");
 		return;
 	}
 	if (!*text) {

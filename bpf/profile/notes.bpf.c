@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * notes.bpf.c - drops samples as samples.bpf.c does, and notes those of a process that the step's user may not trace
- * (src/profiler/stacks_filter.h says why).
+ * notes.bpf.c - drops samples as samples.bpf.c does, and notes those of a process that the step's user may
+ * not trace (src/profiler/stacks_filter.h says why).
  */
 #include "step.bpf.h"
 
-/* linux/sched/coredump.h: the low bits of mm->flags, and their value SUID_DUMP_USER: the process's user may trace it */
+/*
+ * linux/sched/coredump.h: the low bits of mm->flags, and their value SUID_DUMP_USER: the
+ * process's user may trace it
+ */
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
 
@@ -29,8 +32,9 @@ static __always_inline bool is_traceable(void)
 	if (bpf_core_read(&mm, sizeof(mm), &task->mm) < 0)
 		return false;
 	word = (void *)mm;
-	if (bpf_core_field_exists(word->flags) ? bpf_core_read(&flags, sizeof(flags), &word->flags) < 0 :
-						 bpf_core_read(&flags, sizeof(flags), &mm->flags.__mm_flags) < 0)
+	if (bpf_core_field_exists(word->flags) ?
+		    bpf_core_read(&flags, sizeof(flags), &word->flags) < 0 :
+		    bpf_core_read(&flags, sizeof(flags), &mm->flags.__mm_flags) < 0)
 		return false;
 	return (flags & DUMPABLE_MASK) == DUMPABLE_USER;
 }
@@ -44,6 +48,7 @@ int ceems_profile(void *ctx)
 		return 0;
 	if ((__u32)bpf_get_current_uid_gid() == user && is_traceable())
 		return 1;
-	key = bpf_ktime_get_ns() >> PROFILE_UNIT_SHIFT << PROFILE_CPU_BITS | (bpf_get_smp_processor_id() & PROFILE_CPU_MASK);
+	key = bpf_ktime_get_ns() >> PROFILE_UNIT_SHIFT << PROFILE_CPU_BITS |
+	      (bpf_get_smp_processor_id() & PROFILE_CPU_MASK);
 	return bpf_map_update_elem(&foreign, &key, &key, BPF_ANY) == 0; /* without a note, no sample */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile.h - what the BPF programs of --ceems-profile and ceems-profile share. The programs are loaded per step, and their
- * maps exist only as descriptors of ceems-profile.
+ * profile.h - what the BPF programs of --ceems-profile and ceems-profile share. The programs are loaded per
+ * step, and their maps exist only as descriptors of ceems-profile.
  */
 #ifndef CEEMS_PROFILE_BPF_H
 #define CEEMS_PROFILE_BPF_H
@@ -11,8 +11,8 @@
 /* --- samples (samples.bpf.c, notes.bpf.c) --------------------------------------------------- */
 
 /*
- * A note's key, and value, is the time in units of 2^20 ns (1.05 ms), and the CPU in the low 12 bits. Samples of one CPU that
- * are closer than a unit share a note, so a note is kept until a later one is found.
+ * A note's key, and value, is the time in units of 2^20 ns (1.05 ms), and the CPU in the low 12 bits. Samples
+ * of one CPU that are closer than a unit share a note, so a note is kept until a later one is found.
  */
 #define PROFILE_UNIT_SHIFT 20
 #define PROFILE_CPU_BITS 12
@@ -53,7 +53,8 @@ struct profile_sum {
 	__u64 ns, times;
 };
 
-_Static_assert(sizeof(struct profile_control) == 16 && sizeof(struct profile_begin) == 32, "no hidden padding");
+_Static_assert(sizeof(struct profile_control) == 16 && sizeof(struct profile_begin) == 32,
+	       "no hidden padding");
 _Static_assert(sizeof(struct profile_wait) == 24 && sizeof(struct profile_sum) == 16, "no hidden padding");
 
 #endif

@@ -41,7 +41,8 @@ int profile_samples_open(int cgroup_fd, struct profile_samples *ret, struct errm
 		samples_bpf__destroy(skel);
 		return errmsg_errno(err, rc, PROFILE_SAMPLES_REFUSED);
 	}
-	*ret = (struct profile_samples){ .plain = skel, .program = bpf_program__fd(skel->progs.ceems_profile) };
+	*ret = (struct profile_samples){ .plain = skel,
+					 .program = bpf_program__fd(skel->progs.ceems_profile) };
 	return 0;
 }
 
@@ -56,7 +57,8 @@ static int notes_load(struct notes_bpf *skel, int cgroup_fd, uid_t uid, unsigned
 	return rc < 0 ? rc : set_cgroup(skel->maps.cgroup, cgroup_fd);
 }
 
-int profile_samples_open_noting(int cgroup_fd, uid_t uid, unsigned int notes_max, struct profile_samples *ret, struct errmsg *err)
+int profile_samples_open_noting(int cgroup_fd, uid_t uid, unsigned int notes_max, struct profile_samples *ret,
+				struct errmsg *err)
 {
 	struct notes_bpf *skel;
 	int rc = need_btf(err);
@@ -104,7 +106,8 @@ static int waits_load(struct waits_bpf *skel, int cgroup_fd, bool has_user, bool
 	return rc < 0 ? rc : waits_bpf__attach(skel);
 }
 
-int profile_waits_open(int cgroup_fd, bool has_user, bool has_kernel, struct profile_waits *ret, struct errmsg *err)
+int profile_waits_open(int cgroup_fd, bool has_user, bool has_kernel, struct profile_waits *ret,
+		       struct errmsg *err)
 {
 	struct waits_bpf *skel;
 	int rc = need_btf(err);

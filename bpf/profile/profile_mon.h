@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_mon.h - loads the BPF programs of --ceems-profile, for ceems-profile. Programs and maps live as long as their
- * struct. If this was built without BPF programs, all loads fail with -EOPNOTSUPP.
+ * profile_mon.h - loads the BPF programs of --ceems-profile, for ceems-profile. Programs and maps live as
+ * long as their struct. If this was built without BPF programs, all loads fail with -EOPNOTSUPP.
  */
 #ifndef CEEMS_PROFILE_MON_H
 #define CEEMS_PROFILE_MON_H
@@ -26,14 +26,16 @@ struct profile_samples {
 };
 
 /*
- * Loads the program that only drops samples. CGROUP_FD is borrowed during the call; -1: the program drops all samples.
- * Returns 0 or -errno; after an error *RET is as it was.
+ * Loads the program that only drops samples. CGROUP_FD is borrowed during the call; -1: the program drops all
+ * samples. Returns 0 or -errno; after an error *RET is as it was.
  */
 int profile_samples_open(int cgroup_fd, struct profile_samples *ret, struct errmsg *err);
 /*
- * Loads the program that also notes samples foreign to UID, up to NOTES_MAX notes. -ENOENT: the kernel has no BTF.
+ * Loads the program that also notes samples foreign to UID, up to NOTES_MAX notes. -ENOENT: the kernel has no
+ * BTF.
  */
-int profile_samples_open_noting(int cgroup_fd, uid_t uid, unsigned int notes_max, struct profile_samples *ret, struct errmsg *err);
+int profile_samples_open_noting(int cgroup_fd, uid_t uid, unsigned int notes_max, struct profile_samples *ret,
+				struct errmsg *err);
 void profile_samples_close(struct profile_samples *s);
 
 /* The program at sched_switch and its maps: descriptors, owned by SKEL. */
@@ -43,8 +45,12 @@ struct profile_waits {
 	struct profile_control *control; /* shared with the program */
 };
 
-/* Loads the program, and attaches it. Returns 0 or -errno; -ENOENT: the kernel has no BTF. After an error *RET is as it was. */
-int profile_waits_open(int cgroup_fd, bool has_user, bool has_kernel, struct profile_waits *ret, struct errmsg *err);
+/*
+ * Loads the program, and attaches it. Returns 0 or -errno; -ENOENT: the kernel has no BTF. After an
+ * error *RET is as it was.
+ */
+int profile_waits_open(int cgroup_fd, bool has_user, bool has_kernel, struct profile_waits *ret,
+		       struct errmsg *err);
 void profile_waits_close(struct profile_waits *w);
 
 #endif

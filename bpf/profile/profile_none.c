@@ -11,7 +11,8 @@ int profile_samples_open(int cgroup_fd, struct profile_samples *ret, struct errm
 	return errmsg_set(err, -EOPNOTSUPP, PROFILE_NOT_BUILT);
 }
 
-int profile_samples_open_noting(int cgroup_fd, uid_t uid, unsigned int notes_max, struct profile_samples *ret, struct errmsg *err)
+int profile_samples_open_noting(int cgroup_fd, uid_t uid, unsigned int notes_max, struct profile_samples *ret,
+				struct errmsg *err)
 {
 	(void)uid;
 	(void)notes_max;
@@ -23,7 +24,8 @@ void profile_samples_close(struct profile_samples *s)
 	(void)s;
 }
 
-int profile_waits_open(int cgroup_fd, bool has_user, bool has_kernel, struct profile_waits *ret, struct errmsg *err)
+int profile_waits_open(int cgroup_fd, bool has_user, bool has_kernel, struct profile_waits *ret,
+		       struct errmsg *err)
 {
 	(void)cgroup_fd;
 	(void)has_user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * waits.bpf.c - adds up the time between the scheduler's switch from a thread of the step and its switch back to it, by
- * thread and stack.
+ * waits.bpf.c - adds up the time between the scheduler's switch from a thread of the step and its switch back
+ * to it, by thread and stack.
  */
 #include "step.bpf.h"
 
@@ -9,7 +9,9 @@ struct profile_control control;
 
 /* Set by the loader. */
 const volatile bool has_user, has_kernel; /* which parts of a stack to keep */
-/* Device and inode of ceems-profile's pid namespace; inode 0: the initial one, whose ids tasks have anyway. */
+/*
+ * Device and inode of ceems-profile's pid namespace; inode 0: the initial one, whose ids tasks have anyway.
+ */
 const volatile __u64 pidns_dev, pidns_ino;
 
 struct {
@@ -41,12 +43,13 @@ static __always_inline void count_lost(void)
 /* Returns the id of a part of the stack; or -errno, such as -EEXIST if another stack has its place. */
 static __always_inline __s32 stack_id(void *ctx, __u32 generation, __u64 flags)
 {
-	return generation % 2 ? bpf_get_stackid(ctx, &stacks_odd, flags) : bpf_get_stackid(ctx, &stacks_even, flags);
+	return generation % 2 ? bpf_get_stackid(ctx, &stacks_odd, flags) :
+				bpf_get_stackid(ctx, &stacks_even, flags);
 }
 
 /*
- * Replaces pid and tid of the current thread by those in ceems-profile's pid namespace, as the rings have them. False: the
- * thread is in a namespace below, and the kernel's helper does not know its ids in ours.
+ * Replaces pid and tid of the current thread by those in ceems-profile's pid namespace, as the rings have
+ * them. False: the thread is in a namespace below, and the kernel's helper does not know its ids in ours.
  */
 static __always_inline bool use_own_ids(struct profile_begin *b)
 {

@@ -19,7 +19,10 @@
 struct cells_row {
 	double rank;
 	uint64_t at;
-	/* Owned. CELLS_JSON: the row as an object. Others: for each column UNKNOWN or KNOWN, the text, and NUL. */
+	/*
+	 * Owned. CELLS_JSON: the row as an object. Others: for each column UNKNOWN or
+	 * KNOWN, the text, and NUL.
+	 */
 	char *text;
 };
 
@@ -44,7 +47,9 @@ struct cells *cells_create(const struct cells_column *column, size_t n, enum cel
 
 double cell_rank(const struct cell *cell)
 {
-	return cell->kind == CELL_RATIO ? cell->ratio : cell->scale ? (double)cell->number / (double)cell->scale : NAN;
+	return cell->kind == CELL_RATIO ? cell->ratio :
+	       cell->scale		? (double)cell->number / (double)cell->scale :
+					  NAN;
 }
 
 void cell_count(struct cell *cell, uint64_t n)
@@ -226,7 +231,8 @@ static void find_widths(const struct cells *c, bool header, size_t *width)
 
 		for (k = 0; k < c->ncolumns; k++, p += strlen(p) + 1) {
 			bool is_known = *p == KNOWN;
-			size_t need = is_known ? text_columns(p + 1) : c->column[k].if_any ? 0 : 3; /* 3: "n/a" */
+			/* 3: "n/a" */
+			size_t need = is_known ? text_columns(p + 1) : c->column[k].if_any ? 0 : 3;
 
 			if (is_known && header && need < text_columns(c->column[k].title))
 				need = text_columns(c->column[k].title);
@@ -239,8 +245,8 @@ static void find_widths(const struct cells *c, bool header, size_t *width)
 }
 
 /*
- * Prints TEXT in a field of WIDTH. The blanks that follow it are counted in *GAP and printed before the next cell, so
- * that no line ends with blanks.
+ * Prints TEXT in a field of WIDTH. The blanks that follow it are counted in *GAP and printed before the next
+ * cell, so that no line ends with blanks.
  */
 static void put_aligned(FILE *out, const char *text, size_t width, bool is_left, size_t *gap)
 {
@@ -277,7 +283,8 @@ static int print_table(const struct cells *c, FILE *out, bool header)
 		gap = 0;
 		for (k = 0; k < c->ncolumns; k++, p += strlen(p) + 1)
 			if (width[k])
-				put_aligned(out, *p == KNOWN ? p + 1 : "n/a", width[k], c->column[k].is_left, &gap);
+				put_aligned(out, *p == KNOWN ? p + 1 : "n/a", width[k], c->column[k].is_left,
+					    &gap);
 		(void)fputc('\n', out);
 	}
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cells.h - prints a table. For people, it is aligned, and values are masked and rounded. For programs, values are
- * exact and separated by '|', or written as CSV or JSON. A row is kept as text, about 200 bytes for a job.
+ * cells.h - prints a table. For people, it is aligned, and values are masked and rounded. For programs,
+ * values are exact and separated by '|', or written as CSV or JSON. A row is kept as text, about 200 bytes
+ * for a job.
  */
 #ifndef CEEMS_CMD_CELLS_H
 #define CEEMS_CMD_CELLS_H

@@ -94,8 +94,9 @@ void cmd_node_name(char *buf, size_t size);
 int cmd_load_settings(const char *path, struct settings *ret);
 
 /*
- * cmd_load_settings() for users' commands, which work without ceems.conf: if the user named no file and may not read the
- * default one, *RET has the defaults. WITHOUT is printed then, and says what the command lacks; NULL: nothing.
+ * cmd_load_settings() for users' commands, which work without ceems.conf: if the user named no file and may
+ * not read the default one, *RET has the defaults. WITHOUT is printed then, and says what the command lacks;
+ * NULL: nothing.
  */
 int cmd_load_users_settings(const char *path, struct settings *ret, const char *without);
 
@@ -104,7 +105,8 @@ int cmd_load_users_settings(const char *path, struct settings *ret, const char *
  * those of ledger_open(), whose texts name the file.
  */
 struct ledger;
-int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret, struct errmsg *err);
+int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret,
+		    struct errmsg *err);
 
 /* Parses a step's name, as written by ledger_step_name(). False: TEXT is no step. */
 bool cmd_step_number(const char *text, uint32_t *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_dashboards.c - ceems dashboards: runs the queries of the Grafana dashboards on the site's Prometheus server.
- * Reports which panels would be empty, and why.
+ * cmd_dashboards.c - ceems dashboards: runs the queries of the Grafana dashboards on the site's Prometheus
+ * server. Reports which panels would be empty, and why.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -51,26 +51,33 @@ static const struct {
 	{ "ceems_compute_unit_gpu_no_process*", "jobs on GPUs of NVIDIA: NVML lists processes" },
 	{ "ceems_compute_unit_gpu_throttled*", "jobs on GPUs of NVIDIA: NVML says why clocks are low" },
 	{ "ceems_compute_unit_gpu_[fpnstd]*", "jobs on GPUs of NVIDIA from Hopper on: NVML's GPM" },
-	{ "ceems_compute_unit_gpu_*", "jobs on GPUs that NVML or ROCm SMI sees (EnergySources in ceems.conf)" },
+	{ "ceems_compute_unit_gpu_*",
+	  "jobs on GPUs that NVML or ROCm SMI sees (EnergySources in ceems.conf)" },
 	{ "ceems_gpu_*", "GPUs that NVML or ROCm SMI sees (EnergySources in ceems.conf)" },
 	{ "*_pressure_*", "a v2 cgroup and a kernel with PSI (RHEL: booted with psi=1)" },
 	{ "ceems_compute_unit_cpu_throttled*", "a v2 cgroup with the CPU controller" },
 	{ "ceems_compute_unit_cpu_*_seconds*", "a CPU accounting cgroup for each step" },
-	{ "ceems_compute_unit_memory_total_bytes", "memory that Slurm allocates (SelectTypeParameters=CR_..._Memory)" },
-	{ "ceems_compute_unit_memory_*", "a memory cgroup for each step (ConstrainRAMSpace=yes in cgroup.conf)" },
+	{ "ceems_compute_unit_memory_total_bytes",
+	  "memory that Slurm allocates (SelectTypeParameters=CR_..._Memory)" },
+	{ "ceems_compute_unit_memory_*",
+	  "a memory cgroup for each step (ConstrainRAMSpace=yes in cgroup.conf)" },
 	{ "*_market_*", "MarketFactor in ceems.conf" },
 	{ "ceems_compute_unit_emissions_*", "Country or EmissionSeriesFile in ceems.conf" },
 	{ "ceems_node_emissions_*", "Country or EmissionSeriesFile in ceems.conf" },
 	{ "ceems_emission_factor_age_*", "EmissionSeriesFile in ceems.conf" },
 	{ "ceems_emission_factor_*", "Country or EmissionSeriesFile in ceems.conf" },
-	{ "ceems_compute_unit_io_*", "the BPF programs: on a node, `ceems check` says why they are not loaded" },
+	{ "ceems_compute_unit_io_*",
+	  "the BPF programs: on a node, `ceems check` says why they are not loaded" },
 	{ "ceems_ebpf_*", "the BPF programs: on a node, `ceems check` says why they are not loaded" },
 	{ "ceems_perf_*", "the BPF programs: on a node, `ceems check` says why they are not loaded" },
 	{ "ceems_node_*idle_power_watts", "a node that was idle for a while, or IdleWatts in ceems.conf" },
 	{ "ceems_compute_unit*", "jobs that run, and TextfileJobs=yes in ceems.conf" },
-	{ "ceems_recorder_*", "ceems-recorder with TextfileDir in ceems.conf, and a node_exporter on the controller" },
-	{ "ceems_controller_*", "jobcomp/ceems, with TextfileDir in ceems.conf, and a node_exporter on the controller" },
-	{ "ceems_factors_*", "`ceems factors update` on a host with TextfileDir in ceems.conf and a node_exporter" },
+	{ "ceems_recorder_*",
+	  "ceems-recorder with TextfileDir in ceems.conf, and a node_exporter on the controller" },
+	{ "ceems_controller_*",
+	  "jobcomp/ceems, with TextfileDir in ceems.conf, and a node_exporter on the controller" },
+	{ "ceems_factors_*",
+	  "`ceems factors update` on a host with TextfileDir in ceems.conf and a node_exporter" },
 	{ "ceems_*", "TextfileDir in ceems.conf, and a node_exporter that reads that folder" },
 	{ "node_textfile_*", "a node_exporter with --collector.textfile.directory" },
 };
@@ -102,8 +109,8 @@ static const char *metric_brings(const char *name)
 }
 
 /*
- * Returns true if Prometheus has the metric NAME, or if it cannot be asked: then the panel's query fails, too, with a
- * message. Asks once for each metric.
+ * Returns true if Prometheus has the metric NAME, or if it cannot be asked: then the panel's query fails,
+ * too, with a message. Asks once for each metric.
  */
 static bool is_metric_there(struct check *c, const char *name)
 {
@@ -132,7 +139,10 @@ static bool is_name_char(char ch)
 	return isalnum((unsigned char)ch) || ch == '_' || ch == ':';
 }
 
-/* Finds the next metric of slurm-ceems or node_exporter in the query *AT, and moves *AT behind it. False: none. */
+/*
+ * Finds the next metric of slurm-ceems or node_exporter in the query *AT, and moves
+ * *AT behind it. False: none.
+ */
 static bool next_metric(const char **at, char name[128])
 {
 	const char *s = *at;
@@ -265,9 +275,11 @@ static bool first_value(struct check *c, const char *query, char *buf, size_t si
 	const char *value;
 	int n;
 
-	if (strncmp(query, "label_values(", 13) || !comma || sscanf(comma + 1, " %63[a-zA-Z0-9_]", label) != 1)
+	if (strncmp(query, "label_values(", 13) || !comma ||
+	    sscanf(comma + 1, " %63[a-zA-Z0-9_]", label) != 1)
 		return false;
-	n = snprintf(promql, sizeof(promql), "topk(1, count by (%s) (%.*s))", label, (int)(comma - query - 13), query + 13);
+	n = snprintf(promql, sizeof(promql), "topk(1, count by (%s) (%.*s))", label,
+		     (int)(comma - query - 13), query + 13);
 	if (n < 0 || (size_t)n >= sizeof(promql))
 		return false;
 	if (prometheus_query(c->prometheus, promql, &series, &err) < 0) {
@@ -275,7 +287,8 @@ static bool first_value(struct check *c, const char *query, char *buf, size_t si
 		c->failed++;
 		return false;
 	}
-	value = json_string_value(json_object_get(json_object_get(json_array_get(series, 0), "metric"), label));
+	value = json_string_value(
+		json_object_get(json_object_get(json_array_get(series, 0), "metric"), label));
 	if (value)
 		(void)snprintf(buf, size, "%s", value);
 	json_decref(series);
@@ -299,7 +312,8 @@ static void read_variable(struct check *c, const json_t *variable)
 		return;
 	promql = substituted(c, json_string_value(json_object_get(query, "query")) ?: "");
 	if (promql && !first_value(c, promql, value, sizeof(value)))
-		cmd_print("%s: the variable $%s has no value; give one with --set %s=VALUE", c->dashboard, name, name);
+		cmd_print("%s: the variable $%s has no value; give one with --set %s=VALUE", c->dashboard,
+			  name, name);
 	free(promql);
 	set_variable(c, name, value, /* is_given= */ false);
 }
@@ -362,7 +376,8 @@ static int check_panel(struct check *c, const json_t *panel)
 		c->partly++;
 	else
 		c->empty++;
-	cmd_print("%s, %s: %s%s", c->dashboard, title ? title : "", with_data ? "in part: " : "empty: ", first);
+	cmd_print("%s, %s: %s%s", c->dashboard, title ? title : "",
+		  with_data ? "in part: " : "empty: ", first);
 	return 0;
 }
 
@@ -440,7 +455,8 @@ static int check_all(struct check *c, const char *url, const char *ca_file, cons
 	prometheus_destroy(c->prometheus);
 	if (rc != CMD_OK)
 		return rc;
-	cmd_print("%u panels ask Prometheus: %u have data, %u in part, %u are empty. %u ask MariaDB and were not tried.",
+	cmd_print("%u panels ask Prometheus: %u have data, %u in part, %u are empty. %u ask MariaDB and "
+		  "were not tried.",
 		  c->panels, c->panels - c->partly - c->empty, c->partly, c->empty, c->elsewhere);
 	return c->failed ? CMD_FAILED : CMD_OK;
 }
@@ -450,7 +466,8 @@ static bool parse_set(struct check *c, const char *text)
 	const char *equals = strchr(text, '=');
 	char name[NAME_SIZE];
 
-	if (!equals || equals == text || (size_t)(equals - text) >= sizeof(name) || strlen(equals) > VALUE_SIZE) {
+	if (!equals || equals == text || (size_t)(equals - text) >= sizeof(name) ||
+	    strlen(equals) > VALUE_SIZE) {
 		fprintf(stderr, "ceems dashboards: --set needs NAME=VALUE\n");
 		return false;
 	}

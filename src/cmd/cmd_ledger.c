@@ -56,8 +56,7 @@ static bool only_ledger(const char *dir, char *node, size_t size)
 		    strcmp(e->d_name + len - strlen(LEDGER_SUFFIX), LEDGER_SUFFIX))
 			continue;
 		found++;
-		(void)snprintf(node, size, "%.*s", (int)(len - strlen(LEDGER_SUFFIX)),
-			       e->d_name);
+		(void)snprintf(node, size, "%.*s", (int)(len - strlen(LEDGER_SUFFIX)), e->d_name);
 	}
 	closedir(d);
 	return found == 1;
@@ -74,7 +73,8 @@ static void choose_node(const struct settings *s, const char *asked, char *node,
 	cmd_node_name(node, size);
 }
 
-int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret, struct errmsg *err)
+int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret,
+		    struct errmsg *err)
 {
 	struct settings s = *settings;
 	struct errmsg why = { 0 };
@@ -109,7 +109,10 @@ static const char *energy_text(uint64_t uj, char *buf)
 	return metric_text(&f, METRIC_ENERGY, buf, METRIC_TEXT_MAX);
 }
 
-/* Returns false if the emissions of A are unknown, because there was no factor. They must not be shown as 0 then. */
+/*
+ * Returns false if the emissions of A are unknown, because there was no factor. They
+ * must not be shown as 0 then.
+ */
 static bool has_co2e(const struct ledger_page *p, const struct account *a)
 {
 	return p->factor_known || account_co2e_ng(a);
@@ -127,8 +130,8 @@ static void print_account(const struct ledger_page *p, const char *first, const 
 	values_init(&f);
 	values_set(&f, METRIC_CO2E, account_co2e_ng(a));
 	values_set(&f, METRIC_CPU_TIME, busy_ns);
-	printf("%-12s %-12s %14s %14s %12s %12s\n", first, second,
-	       energy_text(account_total_uj(a), total), energy_text(account_static_uj(a), fixed),
+	printf("%-12s %-12s %14s %14s %12s %12s\n", first, second, energy_text(account_total_uj(a), total),
+	       energy_text(account_static_uj(a), fixed),
 	       has_co2e(p, a) ? metric_text(&f, METRIC_CO2E, co2e, sizeof(co2e)) : "n/a",
 	       busy_ns == UINT64_MAX ? "" : metric_text(&f, METRIC_CPU_TIME, busy, sizeof(busy)));
 }
@@ -166,14 +169,16 @@ static void print_sensors(const struct ledger_page *p)
 	for (i = 0; i < p->nparts; i++)
 		print_part(&p->part[i]);
 	if (p->rejected || p->late)
-		printf("sensor readings rejected: %llu, too late: %llu\n",
-		       (unsigned long long)p->rejected, (unsigned long long)p->late);
+		printf("sensor readings rejected: %llu, too late: %llu\n", (unsigned long long)p->rejected,
+		       (unsigned long long)p->late);
 	if (p->disagreement_uj)
 		printf("the node's own sensor shows less than the sum of the parts: %s in all\n",
 		       energy_text(p->disagreement_uj, text));
 }
 
-/* Prints "factor 500.000 g CO2e/kWh (fresh, FR, average, until 2026-11-22T10:30:00Z), PUE 1.200" or similar. */
+/*
+ * Prints "factor 500.000 g CO2e/kWh (fresh, FR, average, until 2026-11-22T10:30:00Z), PUE 1.200" or similar.
+ */
 static void print_factor(const struct ledger_page *p)
 {
 	const struct emission_factor *f = &p->factor;
@@ -191,8 +196,7 @@ static void print_factor(const struct ledger_page *p)
 			rfc3339_utc(p->factor_until_s, until);
 			printf(", until %s", until);
 		}
-		printf("), PUE %" PRIu64 ".%03" PRIu64 "\n", p->pue_milli / 1000,
-		       p->pue_milli % 1000);
+		printf("), PUE %" PRIu64 ".%03" PRIu64 "\n", p->pue_milli / 1000, p->pue_milli % 1000);
 	}
 	if (p->market_known)
 		printf("market %" PRIu64 ".%03" PRIu64 " g CO2e/kWh by contract\n",
@@ -211,8 +215,7 @@ static void print_view(const struct view *v)
 		  (unsigned long long)((clock_mono_ns() - p->t_mono_ns) / NSEC_PER_MSEC));
 	print_sensors(p);
 	print_factor(p);
-	printf("%-12s %-12s %14s %14s %12s %12s\n", "JOB", "STEP", "ENERGY", "STATIC", "CO2E",
-	       "CPU TIME");
+	printf("%-12s %-12s %14s %14s %12s %12s\n", "JOB", "STEP", "ENERGY", "STATIC", "CO2E", "CPU TIME");
 	node_lines(p, line);
 	for (i = 0; i < NLINES; i++)
 		print_account(p, line[i].name, "", line[i].account, UINT64_MAX);
@@ -229,8 +232,8 @@ static void print_view(const struct view *v)
 		if (!id)
 			continue;
 		(void)snprintf(buf, sizeof(buf), "%u", id->job_id);
-		print_account(p, buf, ledger_step_name(id->step_id, step, sizeof(step)),
-			      &p->step[i].energy, p->step[i].busy_ns);
+		print_account(p, buf, ledger_step_name(id->step_id, step, sizeof(step)), &p->step[i].energy,
+			      p->step[i].busy_ns);
 	}
 	printf("measured - (steps + ended steps + retired + unallocated + system) = %llu uJ\n",
 	       (unsigned long long)v->error_uj);
@@ -272,13 +275,11 @@ static json_t *account_json(const struct ledger_page *p, const struct account *a
 	(void)json_object_set_new(o, "static_uj", json_integer((json_int_t)account_static_uj(a)));
 	(void)json_object_set_new(o, "co2e_ng", integer_or_null(known, account_co2e_ng(a)));
 	(void)json_object_set_new(o, "co2e_by_domain_ng",
-				  known ? integers(a->co2e_ng, DOMAIN_N, name_of_domain) :
-					  json_null());
+				  known ? integers(a->co2e_ng, DOMAIN_N, name_of_domain) : json_null());
 	(void)json_object_set_new(o, "market_co2e_ng",
 				  integer_or_null(p->market_known || a->market_ng, a->market_ng));
 	(void)json_object_set_new(o, "by_factor_uj",
-				  known ? integers(a->factor_uj, FACTOR_STEP_N, name_of_step) :
-					  json_null());
+				  known ? integers(a->factor_uj, FACTOR_STEP_N, name_of_step) : json_null());
 	return o;
 }
 
@@ -290,10 +291,10 @@ static json_t *factor_json(const struct ledger_page *p)
 
 	if (!p->factor_known)
 		return json_null();
-	o = json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "mg_per_kwh",
-		      (json_int_t)f->mg_per_kwh, "link", name_of_step(p->factor_step), "kind",
-		      emission_kind_name(f->kind), "scope", emission_scope_name(f->scope), "region",
-		      f->region, "source", f->source, "pue_milli", (json_int_t)p->pue_milli);
+	o = json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "mg_per_kwh", (json_int_t)f->mg_per_kwh, "link",
+		      name_of_step(p->factor_step), "kind", emission_kind_name(f->kind), "scope",
+		      emission_scope_name(f->scope), "region", f->region, "source", f->source, "pue_milli",
+		      (json_int_t)p->pue_milli);
 	if (p->factor_until_s)
 		(void)json_object_set_new(o, "until", json_integer((json_int_t)p->factor_until_s));
 	return o;
@@ -301,16 +302,14 @@ static json_t *factor_json(const struct ledger_page *p)
 
 static json_t *part_json(const struct ledger_part *p)
 {
-	json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:s}", "domain",
-			      domain_name(p->domain), "unit", (int)p->unit, "source",
-			      source_name(p->source), "quality", reading_quality_name(p->quality),
-			      "energy_uj", (json_int_t)p->energy_uj, "power_mw",
-			      (json_int_t)p->power_mw, "idle", ledger_idle_name(p->idle));
+	json_t *o = json_pack("{s:s, s:i, s:s, s:s, s:I, s:I, s:s}", "domain", domain_name(p->domain), "unit",
+			      (int)p->unit, "source", source_name(p->source), "quality",
+			      reading_quality_name(p->quality), "energy_uj", (json_int_t)p->energy_uj,
+			      "power_mw", (json_int_t)p->power_mw, "idle", ledger_idle_name(p->idle));
 
 	(void)json_object_set_new(o, "idle_mw",
-				  p->idle == LEDGER_IDLE_NONE ?
-					  json_null() :
-					  json_integer((json_int_t)p->idle_mw));
+				  p->idle == LEDGER_IDLE_NONE ? json_null() :
+								json_integer((json_int_t)p->idle_mw));
 	return o;
 }
 
@@ -325,8 +324,7 @@ static void add_sensors(json_t *root, const struct ledger_page *p)
 	(void)json_object_set_new(root, "rejected", json_integer((json_int_t)p->rejected));
 	(void)json_object_set_new(root, "wraps", json_integer((json_int_t)p->wraps));
 	(void)json_object_set_new(root, "late", json_integer((json_int_t)p->late));
-	(void)json_object_set_new(root, "disagreement_uj",
-				  json_integer((json_int_t)p->disagreement_uj));
+	(void)json_object_set_new(root, "disagreement_uj", json_integer((json_int_t)p->disagreement_uj));
 }
 
 static int print_json(const struct view *v)
@@ -340,7 +338,9 @@ static int print_json(const struct view *v)
 	char buf[16];
 	unsigned int i;
 
-	/* only the last result is checked: jansson accepts NULL from a call that failed, and then fails, too */
+	/*
+	 * only the last result is checked: jansson accepts NULL from a call that failed, and then fails, too
+	 */
 	(void)json_object_set_new(root, "node", json_string(ledger_node(v->ledger)));
 	(void)json_object_set_new(root, "ticks", json_integer((json_int_t)p->ticks));
 	(void)json_object_set_new(root, "difference_uj", json_integer((json_int_t)v->error_uj));
@@ -442,9 +442,5 @@ static int cmd_ledger_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_ledger = {
-	"ledger",
-	"[OPTION...]",
-	cmd_ledger_run,
-	ledger_options,
-	"ceems ledger --json | jq .parts",
+	"ledger", "[OPTION...]", cmd_ledger_run, ledger_options, "ceems ledger --json | jq .parts",
 };

@@ -29,7 +29,9 @@ static void add_option(struct option *longs, size_t *n, char *shorts, size_t *le
 	if (*n + 1 >= OPTIONS_MAX)
 		return;
 	longs[(*n)++] = (struct option){ .name = o->name,
-					 .has_arg = !o->arg ? no_argument : may_be_left_out(o) ? optional_argument : required_argument,
+					 .has_arg = !o->arg	       ? no_argument :
+						    may_be_left_out(o) ? optional_argument :
+									 required_argument,
 					 .val = o->c };
 	if (o->c > UINT8_MAX)
 		return;
@@ -58,7 +60,8 @@ int cmd_getopt(int argc, char **argv, const struct cmd_option *options, int titl
 
 static void print_option(FILE *out, const struct cmd_option *o)
 {
-	int n = o->c > UINT8_MAX ? fprintf(out, "      --%s", o->name) : fprintf(out, "  -%c, --%s", o->c, o->name);
+	int n = o->c > UINT8_MAX ? fprintf(out, "      --%s", o->name) :
+				   fprintf(out, "  -%c, --%s", o->c, o->name);
 
 	if (o->arg)
 		n += fprintf(out, "%s%s", may_be_left_out(o) ? "" : "=", o->arg);

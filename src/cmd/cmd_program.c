@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_program.c - main() of a command that is a program of its own, with the arguments of ceems: "ceems NAME ARG..." or
- * "ceems help NAME". COMMAND_INFO is the command, set by the Makefile.
+ * cmd_program.c - main() of a command that is a program of its own, with the arguments of ceems: "ceems NAME
+ * ARG..." or "ceems help NAME". COMMAND_INFO is the command, set by the Makefile.
  */
 #include <string.h>
 

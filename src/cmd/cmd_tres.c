@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_tres.c - ceems tres: prints the line AccountingStorageTRES for slurm.conf, its cost, and the meaning of each TRES.
+ * cmd_tres.c - ceems tres: prints the line AccountingStorageTRES for slurm.conf, its cost, and the meaning of
+ * each TRES.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +29,8 @@ static void print_table(void)
 }
 
 /*
- * Bytes in slurmdbd for one value of a step, as measured (doc/performance.md). The value is in six text columns: in four
- * as "1001=4711,", in two as "1001=0,". Large values take more.
+ * Bytes in slurmdbd for one value of a step, as measured (doc/performance.md). The value is in six text
+ * columns: in four as "1001=4711,", in two as "1001=0,". Large values take more.
  */
 #define VALUE_BYTES 50
 
@@ -106,9 +107,5 @@ static int cmd_tres_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_tres = {
-	"tres",
-	"[OPTION...]",
-	cmd_tres_run,
-	tres_options,
-	"ceems tres --set basic",
+	"tres", "[OPTION...]", cmd_tres_run, tres_options, "ceems tres --set basic",
 };

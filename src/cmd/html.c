@@ -86,7 +86,8 @@ void html_element(FILE *out, const char *name, const char *class, const char *fm
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)fprintf(out, "<%s%s%s%s>", name, class ? " class=\"" : "", class ? class : "", class ? "\"" : "");
+	(void)fprintf(out, "<%s%s%s%s>", name, class ? " class=\"" : "", class ? class : "",
+		      class ? "\"" : "");
 	html_text(out, text);
 	(void)fprintf(out, "</%s>\n", name);
 }
@@ -154,8 +155,10 @@ void html_bar(FILE *out, double share, const char *class)
 	double full = share > 1 ? 1 : share > 0 ? share : 0;
 
 	(void)fprintf(out,
-		      "<td class=\"bar\"><svg class=\"share\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-		      "<rect class=\"track\" width=\"100\" height=\"10\"/><rect class=\"%s\" width=\"%.2f\" height=\"10\"/></svg></td>",
+		      "<td class=\"bar\"><svg class=\"share\" viewBox=\"0 0 100 10\" "
+		      "preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+		      "<rect class=\"track\" width=\"100\" height=\"10\"/><rect class=\"%s\" width=\"%.2f\" "
+		      "height=\"10\"/></svg></td>",
 		      class, 100 * full);
 }
 
@@ -181,8 +184,9 @@ static double round_up(double v)
 static void put_rect(FILE *out, const char *class, double x, double width, double from, double to)
 {
 	if (to > from)
-		(void)fprintf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>", class, x,
-			      CHART_HEIGHT - to, width, to - from);
+		(void)fprintf(out,
+			      "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>",
+			      class, x, CHART_HEIGHT - to, width, to - from);
 }
 
 static void put_column(FILE *out, const struct html_column *c, double top, double x, double place)
@@ -193,12 +197,18 @@ static void put_column(FILE *out, const struct html_column *c, double top, doubl
 	fputs("<g><title>", out);
 	html_text(out, c->title);
 	fputs("</title>", out);
-	/* a transparent column of the full height shows the tooltip, so that short columns are easy to point at */
-	(void)fprintf(out, "<rect class=\"place\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"100\"/>", x, place);
+	/*
+	 * a transparent column of the full height shows the tooltip, so that short
+	 * columns are easy to point at
+	 */
+	(void)fprintf(out, "<rect class=\"place\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"100\"/>", x,
+		      place);
 	if (c->whole < 0)
-		put_rect(out, "unknown", x + place * COLUMN_GAP / 2, place * (1 - COLUMN_GAP), 0, CHART_HEIGHT);
+		put_rect(out, "unknown", x + place * COLUMN_GAP / 2, place * (1 - COLUMN_GAP), 0,
+			 CHART_HEIGHT);
 	put_rect(out, "lost", x + place * COLUMN_GAP / 2, place * (1 - COLUMN_GAP), 0, part);
-	put_rect(out, "used", x + place * COLUMN_GAP / 2, place * (1 - COLUMN_GAP), part > 0 ? part : 0, whole);
+	put_rect(out, "used", x + place * COLUMN_GAP / 2, place * (1 - COLUMN_GAP), part > 0 ? part : 0,
+		 whole);
 	fputs("</g>\n", out);
 }
 
@@ -215,11 +225,13 @@ void html_chart(FILE *out, const char *name, const struct html_column *column, s
 	fputs("<div class=\"chart\">\n<div class=\"marks\" aria-hidden=\"true\">", out);
 	for (i = 0; i <= 2; i++)
 		html_element(out, "span", NULL, "%s", value(top * (2 - (double)i) / 2, text));
-	fputs("</div>\n<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"", out);
+	fputs("</div>\n<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"",
+	      out);
 	html_text(out, name);
 	fputs("\">\n<path class=\"grid\" d=\"M0 0H100M0 50H100M0 100H100\"/>\n", out);
 	for (i = 0; i < n; i++)
-		put_column(out, &column[i], top, CHART_WIDTH * (double)i / (double)n, CHART_WIDTH / (double)n);
+		put_column(out, &column[i], top, CHART_WIDTH * (double)i / (double)n,
+			   CHART_WIDTH / (double)n);
 	(void)fprintf(out, "</svg>\n<div class=\"days%s\" aria-hidden=\"true\">", n > 14 ? " many" : "");
 	for (i = 0; i < n; i++)
 		html_element(out, "span", NULL, "%s", column[i].label);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * html.h - writes HTML pages, each in one file. A page loads nothing from elsewhere, and only the page of `ceems flame`
- * has a script. A page is dark or light as the browser is set, and can be printed.
+ * html.h - writes HTML pages, each in one file. A page loads nothing from elsewhere, and only the page of
+ * `ceems flame` has a script. A page is dark or light as the browser is set, and can be printed.
  */
 #ifndef CEEMS_CMD_HTML_H
 #define CEEMS_CMD_HTML_H
@@ -29,7 +29,9 @@ void html_element(FILE *out, const char *name, const char *class, const char *fm
  */
 void html_table_begin(FILE *out, const char *name, const char *caption, const char *const *title, size_t n);
 void html_table_end(FILE *out);
-/* Write a cell: a number or another short text; the row's name with LINK, which may be NULL, and then NOTE. */
+/*
+ * Write a cell: a number or another short text; the row's name with LINK, which may be NULL, and then NOTE.
+ */
 void html_number(FILE *out, const char *text);
 void html_row_head(FILE *out, const char *text, const char *link, const char *note);
 /*

@@ -34,7 +34,8 @@ static bool is_of_our_owner(const char *path)
 {
 	struct stat st, self;
 
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && stat(SELF, &self) == 0 && st.st_uid == self.st_uid;
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && stat(SELF, &self) == 0 &&
+	       st.st_uid == self.st_uid;
 }
 
 int program_of(const char *command, char *path, size_t size, struct errmsg *err)

@@ -50,13 +50,13 @@ static int slurmconf_add(struct slurmconf *sc, const char *key, size_t key_len, 
 }
 
 /*
- * Returns true if a line describes nodes, partitions or the like. Its other keys, such as State= and Default=, are not keys
- * of slurm.conf itself.
+ * Returns true if a line describes nodes, partitions or the like. Its other keys, such as State= and
+ * Default=, are not keys of slurm.conf itself.
  */
 static bool is_table_line(const char *s)
 {
-	static const char *const tables[] = { "NodeName", "PartitionName", "NodeSet",
-					      "DownNodes", "FrontendName", "SwitchName" };
+	static const char *const tables[] = { "NodeName",  "PartitionName", "NodeSet",
+					      "DownNodes", "FrontendName",  "SwitchName" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(tables); i++)
@@ -65,8 +65,7 @@ static bool is_table_line(const char *s)
 	return false;
 }
 
-static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
-		     struct errmsg *err);
+static int read_file(struct slurmconf *sc, const char *path, unsigned int depth, struct errmsg *err);
 
 /* Reads an included file. A relative NAME is in the folder of the including file. */
 static int include(struct slurmconf *sc, const char *from, const char *name, unsigned int depth)
@@ -155,8 +154,7 @@ static int begin_file(struct slurmconf *sc, const char *path)
 	return 0;
 }
 
-static int read_file(struct slurmconf *sc, const char *path, unsigned int depth,
-		     struct errmsg *err)
+static int read_file(struct slurmconf *sc, const char *path, unsigned int depth, struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
 	struct file *from;
@@ -251,7 +249,8 @@ const char *slurmconf_get(const struct slurmconf *sc, const char *key)
 	return slurmconf_get_nth(sc, key, 0);
 }
 
-const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n, unsigned int *ret_line)
+const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n,
+				unsigned int *ret_line)
 {
 	const struct entry *e = slurmconf_find(sc, key, n);
 
@@ -302,7 +301,10 @@ bool slurmconf_list_has(const char *value, const char *item)
 	return list_has(value, ',', item, strlen(item));
 }
 
-/* Appends to OUT the items of LIST that neither OUT nor EXCEPT has. OUT must have room for LIST and a separator. */
+/*
+ * Appends to OUT the items of LIST that neither OUT nor EXCEPT has. OUT must have room
+ * for LIST and a separator.
+ */
 static void list_append(char *out, const char *list, char sep, const char *except)
 {
 	size_t used = strlen(out);

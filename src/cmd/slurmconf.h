@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmconf.h - reads keys and values of slurm.conf. Slurm's own parser cannot be used: it ends the process if
- * the file has an error, and it needs the libraries of the daemons.
+ * slurmconf.h - reads keys and values of slurm.conf. Slurm's own parser cannot be used: it ends the process
+ * if the file has an error, and it needs the libraries of the daemons.
  */
 #ifndef CEEMS_SLURMCONF_H
 #define CEEMS_SLURMCONF_H
@@ -13,8 +13,9 @@
 struct slurmconf;
 
 /*
- * Reads PATH and the files that it includes. Of lines with several entries (NodeName=, PartitionName= ...) only the
- * first is read, the name. Lines that cannot be parsed are skipped; Slurm reports those itself. -ENOENT, -EACCES.
+ * Reads PATH and the files that it includes. Of lines with several entries (NodeName=, PartitionName= ...)
+ * only the first is read, the name. Lines that cannot be parsed are skipped; Slurm reports those itself.
+ * -ENOENT, -EACCES.
  */
 int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err);
 void slurmconf_destroy(struct slurmconf *sc);
@@ -35,17 +36,18 @@ const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix);
 const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n);
 
 /* The file and line of that value. */
-const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n, unsigned int *ret_line);
+const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n,
+				unsigned int *ret_line);
 
 /*
- * Returns what the values of all lines of KEY have, each item once, those of the last line first. Items are separated by
- * SEP; without regard to upper and lower case. The caller frees it. NULL: not set, or no memory.
+ * Returns what the values of all lines of KEY have, each item once, those of the last line first. Items are
+ * separated by SEP; without regard to upper and lower case. The caller frees it. NULL: not set, or no memory.
  */
 char *slurmconf_merge(const struct slurmconf *sc, const char *key, char sep);
 
 /*
- * Returns what line N of KEY has and the last line lacks. SEP is as above, or '\0' if a value is one item. The caller frees
- * it. NULL: nothing, or no memory.
+ * Returns what line N of KEY has and the last line lacks. SEP is as above, or '\0' if a value is one item.
+ * The caller frees it. NULL: nothing, or no memory.
  */
 char *slurmconf_lost(const struct slurmconf *sc, const char *key, unsigned int n, char sep);
 

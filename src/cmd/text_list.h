@@ -27,8 +27,8 @@ typedef int text_list_map(const char *item, char **ret, struct errmsg *err);
 int text_list_add(struct text_list *list, const char *by_comma, text_list_map *map, struct errmsg *err);
 
 /*
- * Finds the number of the user whose name or number is TEXT, because slurmdbd knows users by number. False: there is no
- * such user.
+ * Finds the number of the user whose name or number is TEXT, because slurmdbd knows users by number. False:
+ * there is no such user.
  */
 bool text_list_uid(const char *text, uint64_t *ret);
 /* Maps a user's name or number to the number. */

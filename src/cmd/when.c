@@ -17,7 +17,7 @@ static const struct {
 	const char *name;
 	int day, hour; /* counted from midnight at the begin of today */
 } words[] = {
-	{ "today", 0, 0 },   { "midnight", 0, 0 },  { "noon", 0, 12 },	   { "fika", 0, 15 },
+	{ "today", 0, 0 },    { "midnight", 0, 0 }, { "noon", 0, 12 },	    { "fika", 0, 15 },
 	{ "teatime", 0, 16 }, { "tomorrow", 1, 0 }, { "yesterday", -1, 0 },
 };
 
@@ -56,7 +56,8 @@ static bool take_char(const char **p, char c)
 static bool take_clock(const char *p, struct tm *tm)
 {
 	tm->tm_sec = 0;
-	if (!take_number(&p, 1, 2, &tm->tm_hour) || !take_char(&p, ':') || !take_number(&p, 2, 2, &tm->tm_min))
+	if (!take_number(&p, 1, 2, &tm->tm_hour) || !take_char(&p, ':') ||
+	    !take_number(&p, 2, 2, &tm->tm_min))
 		return false;
 	if (take_char(&p, ':') && !take_number(&p, 2, 2, &tm->tm_sec))
 		return false;
@@ -92,7 +93,10 @@ static bool take_date(const char *p, struct tm *tm)
 	return !*p || (take_char(&p, sign) && take_clock(p, tm));
 }
 
-/* Converts a local time to Unix seconds. -EINVAL: the day does not exist; mktime() would make 31 February 3 March. */
+/*
+ * Converts a local time to Unix seconds. -EINVAL: the day does not exist; mktime() would
+ * make 31 February 3 March.
+ */
 static int seconds_of(const struct tm *want, uint64_t *ret)
 {
 	struct tm tm = *want;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * when.h - parses a time in the forms of sacct: "now-7days", "today", "2026-11-01T10:00". libslurm's own parser is not
- * public.
+ * when.h - parses a time in the forms of sacct: "now-7days", "today", "2026-11-01T10:00". libslurm's own
+ * parser is not public.
  */
 #ifndef CEEMS_CMD_WHEN_H
 #define CEEMS_CMD_WHEN_H

@@ -16,16 +16,14 @@ static const char provider_names[] =
 #undef PROVIDER
 	;
 
-static int parse_providers(const char *value, void *field, const struct kvconf_key *key,
-			   struct errmsg *err)
+static int parse_providers(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	const char *list = value;
 	char name[64];
 
 	while (items_next(&list, name, sizeof(name)))
 		if (!provider_find(name))
-			return errmsg_set(err, -EINVAL,
-					  "'%s' is not a provider; there are%s", name,
+			return errmsg_set(err, -EINVAL, "'%s' is not a provider; there are%s", name,
 					  provider_names);
 	return kvconf_text(value, field, key, err);
 }
@@ -34,8 +32,7 @@ static int parse_providers(const char *value, void *field, const struct kvconf_k
  * A user and password are not allowed in the address: it is logged, and the proxy gets it
  * unencrypted.
  */
-static int parse_proxy(const char *value, void *field, const struct kvconf_key *key,
-		       struct errmsg *err)
+static int parse_proxy(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	if (*value && strncmp(value, "http://", 7) && strncmp(value, "https://", 8))
 		return errmsg_set(err, -EINVAL, "is not http://HOST:PORT");
@@ -44,8 +41,8 @@ static int parse_proxy(const char *value, void *field, const struct kvconf_key *
 	return kvconf_text(value, field, key, err);
 }
 
-static int parse_bounded(const char *value, void *field, const struct kvconf_key *key,
-			 uint64_t min_ns, uint64_t max_ns, const char *bounds, struct errmsg *err)
+static int parse_bounded(const char *value, void *field, const struct kvconf_key *key, uint64_t min_ns,
+			 uint64_t max_ns, const char *bounds, struct errmsg *err)
 {
 	uint64_t ns;
 	int rc = kvconf_duration(value, &ns, key, err);
@@ -57,22 +54,18 @@ static int parse_bounded(const char *value, void *field, const struct kvconf_key
 	return rc;
 }
 
-static int parse_wait(const char *value, void *field, const struct kvconf_key *key,
-		      struct errmsg *err)
+static int parse_wait(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
-	return parse_bounded(value, field, key, 10 * NSEC_PER_MSEC, 600 * NSEC_PER_SEC,
-			     "10ms to 10m", err);
+	return parse_bounded(value, field, key, 10 * NSEC_PER_MSEC, 600 * NSEC_PER_SEC, "10ms to 10m", err);
 }
 
-static int parse_keep(const char *value, void *field, const struct kvconf_key *key,
-		      struct errmsg *err)
+static int parse_keep(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
-	return parse_bounded(value, field, key, 86400 * NSEC_PER_SEC, 90 * 86400 * NSEC_PER_SEC,
-			     "1d to 90d", err);
+	return parse_bounded(value, field, key, 86400 * NSEC_PER_SEC, 90 * 86400 * NSEC_PER_SEC, "1d to 90d",
+			     err);
 }
 
-static int parse_tries(const char *value, void *field, const struct kvconf_key *key,
-		       struct errmsg *err)
+static int parse_tries(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t n;
 	int rc = kvconf_u64(value, &n, key, err);
@@ -84,15 +77,14 @@ static int parse_tries(const char *value, void *field, const struct kvconf_key *
 	return rc;
 }
 
-#define KEY(name, parse, member, initial, help)                                          \
-	{                                                                                \
-		name, parse, offsetof(struct factors_conf, member),                      \
-			sizeof(((struct factors_conf *)0)->member), initial, help        \
+#define KEY(name, parse, member, initial, help)                                   \
+	{                                                                         \
+		name, parse, offsetof(struct factors_conf, member),               \
+			sizeof(((struct factors_conf *)0)->member), initial, help \
 	}
 
 static const struct kvconf_key common_keys[] = {
-	KEY("Providers", parse_providers, providers, "",
-	    "Providers to ask, the preferred one first."),
+	KEY("Providers", parse_providers, providers, "", "Providers to ask, the preferred one first."),
 	KEY("SeriesFile", kvconf_path, series_file, "",
 	    "The file to write; empty: EmissionSeriesFile of ceems.conf."),
 	KEY("Keep", parse_keep, keep_ns, "14d", "How long values are kept."),

@@ -35,14 +35,14 @@ struct provider_conf {
 #define PROVIDER_KEYS_MAX 5 /* one for each member of struct provider_conf */
 
 struct factors_conf {
-	char providers[256];	     /* names separated by commas, the preferred provider first */
-	char series_file[PATH_MAX];  /* empty: EmissionSeriesFile */
-	uint64_t keep_ns; /* how long points are kept */
-	uint64_t timeout_ns;	     /* longest wait for the answer to one try */
+	char providers[256];	    /* names separated by commas, the preferred provider first */
+	char series_file[PATH_MAX]; /* empty: EmissionSeriesFile */
+	uint64_t keep_ns;	    /* how long points are kept */
+	uint64_t timeout_ns;	    /* longest wait for the answer to one try */
 	uint64_t tries;
-	uint64_t retry_wait_ns;	     /* before the second try; doubles with each try */
-	uint64_t retry_limit_ns;     /* for all tries of one zone, waits included */
-	char ca_file[PATH_MAX];	     /* empty: the system's certificates */
+	uint64_t retry_wait_ns;	 /* before the second try; doubles with each try */
+	uint64_t retry_limit_ns; /* for all tries of one zone, waits included */
+	char ca_file[PATH_MAX];	 /* empty: the system's certificates */
 	char proxy[256];
 	struct provider_conf provider[PROVIDER_N];
 };
@@ -51,8 +51,7 @@ struct factors_conf {
 const struct kvconf_key *factors_conf_keys(size_t *ret_n);
 
 /* A kvconf parser for a list of zones. */
-int factors_conf_zones(const char *value, void *field, const struct kvconf_key *key,
-		       struct errmsg *err);
+int factors_conf_zones(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err);
 
 /* Reads PATH into RET. Returns 0, -ENOENT (no file), or -EINVAL: ERR names file, line and key. */
 int factors_conf_read(const char *path, struct factors_conf *ret, struct errmsg *err);

@@ -32,15 +32,14 @@ int factors_zone_next(const char **list, struct factors_zone *ret, struct errmsg
 	}
 	p += strspn(p, " \t");
 	if (rc < 0 || (*p && *p != ','))
-		return errmsg_set(err, -EINVAL, "'%.*s' is not ZONE or ZONE:REGION",
-				  (int)strcspn(item, ","), item);
+		return errmsg_set(err, -EINVAL, "'%.*s' is not ZONE or ZONE:REGION", (int)strcspn(item, ","),
+				  item);
 	*list = *p ? p + 1 : p;
 	*ret = z;
 	return 1;
 }
 
-int factors_conf_zones(const char *value, void *field, const struct kvconf_key *key,
-		       struct errmsg *err)
+int factors_conf_zones(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	struct factors_zone z;
 	const char *list = value;

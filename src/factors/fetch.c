@@ -67,8 +67,7 @@ struct outcome {
 	uint64_t wait_ns; /* the server asked for this wait; 0: it did not ask */
 };
 
-static void check_status(struct fetch *f, const char *name, struct outcome *o,
-			 struct errmsg *err)
+static void check_status(struct fetch *f, const char *name, struct outcome *o, struct errmsg *err)
 {
 	int64_t wait_s;
 	char *target = NULL;
@@ -83,14 +82,12 @@ static void check_status(struct fetch *f, const char *name, struct outcome *o,
 	if (wait_s > 0)
 		o->wait_ns = (uint64_t)(wait_s < 86400 ? wait_s : 86400) * NSEC_PER_SEC;
 	if (status == 401 || status == 403) {
-		o->rc = errmsg_set(err, -EACCES, "%s: the credentials are refused (HTTP %ld)", name,
-				   status);
+		o->rc = errmsg_set(err, -EACCES, "%s: the credentials are refused (HTTP %ld)", name, status);
 	} else if (status >= 300 && status < 400) {
 		(void)curl_easy_getinfo(f->easy, CURLINFO_REDIRECT_URL, &target);
-		o->rc = errmsg_set(err, -EIO,
-				   "%s: redirects to %.*s (HTTP %ld); redirects are not followed", name,
-				   target ? (int)strcspn(target, "?#") : 7,
-				   target ? target : "nowhere", status);
+		o->rc = errmsg_set(err, -EIO, "%s: redirects to %.*s (HTTP %ld); redirects are not followed",
+				   name, target ? (int)strcspn(target, "?#") : 7, target ? target : "nowhere",
+				   status);
 	} else {
 		o->rc = errmsg_set(err, -EIO, "%s: HTTP %ld", name, status);
 	}
@@ -99,8 +96,7 @@ static void check_status(struct fetch *f, const char *name, struct outcome *o,
 static struct curl_slist *make_headers(const struct fetch_request *r)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json");
-	struct curl_slist *more = headers && r->header ? curl_slist_append(headers, r->header) :
-							 headers;
+	struct curl_slist *more = headers && r->header ? curl_slist_append(headers, r->header) : headers;
 
 	if (headers && !more)
 		curl_slist_free_all(headers);
@@ -116,8 +112,8 @@ static void wipe_headers(struct curl_slist *headers)
 	curl_slist_free_all(headers);
 }
 
-static void try_once(struct fetch *f, const struct fetch_request *r, const char *name,
-		     struct outcome *o, struct errmsg *err)
+static void try_once(struct fetch *f, const struct fetch_request *r, const char *name, struct outcome *o,
+		     struct errmsg *err)
 {
 	uint64_t left = left_ns(f);
 	uint64_t limit_ns = left < f->conf->timeout_ns ? left : f->conf->timeout_ns;
@@ -133,8 +129,7 @@ static void try_once(struct fetch *f, const struct fetch_request *r, const char 
 	CURLcode code;
 
 	*o = (struct outcome){ 0 };
-	if (!headers ||
-	    (size_t)snprintf(url, sizeof(url), "%s%s", r->base, r->path) >= sizeof(url)) {
+	if (!headers || (size_t)snprintf(url, sizeof(url), "%s%s", r->base, r->path) >= sizeof(url)) {
 		wipe_headers(headers);
 		o->rc = errmsg_set(err, -ENOMEM, "%s: out of memory, or too long", name);
 		return;
@@ -180,8 +175,8 @@ static void sleep_ns(uint64_t ns)
 		;
 }
 
-int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text,
-	      size_t *ret_len, struct errmsg *err)
+int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text, size_t *ret_len,
+	      struct errmsg *err)
 {
 	uint64_t wait_ns = f->conf->retry_wait_ns;
 	struct errmsg why = { 0 };
@@ -200,8 +195,7 @@ int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_t
 		if (!o.may_retry || f->conf->tries == 1)
 			return errmsg_set(err, o.rc, "%s", why.text);
 		if (n == f->conf->tries)
-			return errmsg_set(err, o.rc, "%s; tried %llu times", why.text,
-					  (unsigned long long)n);
+			return errmsg_set(err, o.rc, "%s; tried %llu times", why.text, (unsigned long long)n);
 		if (pause_ns >= left_ns(f))
 			return errmsg_set(err, o.rc, "%s; another try in %.1f s is beyond RetryLimit",
 					  why.text, (double)pause_ns / (double)NSEC_PER_SEC);
@@ -213,8 +207,7 @@ int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_t
 	return 0;
 }
 
-int fetch_file(struct fetch *f, const char *path, const char **ret_text, size_t *ret_len,
-	       struct errmsg *err)
+int fetch_file(struct fetch *f, const char *path, const char **ret_text, size_t *ret_len, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;

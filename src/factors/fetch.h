@@ -23,9 +23,9 @@ void fetch_destroy(struct fetch *f);
 void fetch_begin(struct fetch *f);
 
 struct fetch_request {
-	const char *base;   /* https://HOST */
-	const char *path;   /* "/..." */
-	const char *header; /* a secret header, "auth-token: ..."; NULL: none */
+	const char *base;	     /* https://HOST */
+	const char *path;	     /* "/..." */
+	const char *header;	     /* a secret header, "auth-token: ..."; NULL: none */
 	const char *user, *password; /* for basic authentication; NULL: none */
 };
 
@@ -35,11 +35,10 @@ struct fetch_request {
  * -EACCES: credentials or certificate were not accepted. No message contains a header, a password,
  * or what follows a '?'.
  */
-int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text,
-	      size_t *ret_len, struct errmsg *err);
+int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text, size_t *ret_len,
+	      struct errmsg *err);
 
 /* Like fetch_get(), but reads a local file. */
-int fetch_file(struct fetch *f, const char *path, const char **ret_text, size_t *ret_len,
-	       struct errmsg *err);
+int fetch_file(struct fetch *f, const char *path, const char **ret_text, size_t *ret_len, struct errmsg *err);
 
 #endif

@@ -34,8 +34,7 @@ static bool is_same_group(const struct emission_factor *a, const struct emission
  * Finds the first point in [FROM_S, UNTIL_S) that has P's region and kind and comes from a
  * preferred provider. NULL: none.
  */
-static const struct factor_point *find_preferred(const struct factor_series *s,
-						 const char *preference,
+static const struct factor_point *find_preferred(const struct factor_series *s, const char *preference,
 						 const struct provider *provider,
 						 const struct factor_point *p, uint64_t from_s,
 						 uint64_t until_s)
@@ -52,9 +51,8 @@ static const struct factor_point *find_preferred(const struct factor_series *s,
 	return NULL;
 }
 
-static int merge_one(struct factor_series *s, const char *preference,
-		     const struct provider *provider, const struct factor_point *p,
-		     struct errmsg *err)
+static int merge_one(struct factor_series *s, const char *preference, const struct provider *provider,
+		     const struct factor_point *p, struct errmsg *err)
 {
 	struct factor_point piece = *p;
 	const struct factor_point *q;
@@ -72,8 +70,8 @@ static int merge_one(struct factor_series *s, const char *preference,
 	return rc;
 }
 
-int merge_points(struct factor_series *s, const char *preference,
-		 const struct provider *provider, const struct points *p, struct errmsg *err)
+int merge_points(struct factor_series *s, const char *preference, const struct provider *provider,
+		 const struct points *p, struct errmsg *err)
 {
 	size_t i;
 	int rc = 0;
@@ -93,8 +91,7 @@ void merge_neighbours(struct factor_series *s)
 		struct factor_point *to = n ? &s->point[n - 1] : NULL;
 
 		if (!to || to->until_s != p->from_s || !is_same_group(&to->factor, &p->factor) ||
-		    to->factor.mg_per_kwh != p->factor.mg_per_kwh ||
-		    to->factor.scope != p->factor.scope ||
+		    to->factor.mg_per_kwh != p->factor.mg_per_kwh || to->factor.scope != p->factor.scope ||
 		    strcmp(to->factor.source, p->factor.source)) {
 			s->point[n++] = *p;
 			continue;

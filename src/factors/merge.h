@@ -13,8 +13,8 @@
  * provider that precedes PROVIDER in PREFERENCE has points, P is left out. Returns 0 or -errno of
  * factor_series_add().
  */
-int merge_points(struct factor_series *s, const char *preference,
-		 const struct provider *provider, const struct points *p, struct errmsg *err);
+int merge_points(struct factor_series *s, const char *preference, const struct provider *provider,
+		 const struct points *p, struct errmsg *err);
 
 /* Joins neighbours that differ only in their times (from, until, fetched). */
 void merge_neighbours(struct factor_series *s);

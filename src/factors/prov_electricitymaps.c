@@ -21,8 +21,7 @@
 
 static int read_token(const struct provider_conf *conf, char buf[TOKEN_SIZE], struct errmsg *err)
 {
-	return provider_secret("ElectricityMapsTokenFile", conf->file, buf,
-			       TOKEN_SIZE, err);
+	return provider_secret("ElectricityMapsTokenFile", conf->file, buf, TOKEN_SIZE, err);
 }
 
 static int prov_electricitymaps_ready(const struct provider_conf *conf, struct errmsg *err)
@@ -39,13 +38,10 @@ static int prov_electricitymaps_fetch(struct fetch *f, const struct provider_ask
 {
 	char header[sizeof(HEADER) - 1 + TOKEN_SIZE] = HEADER;
 	char path[128];
-	const struct fetch_request r = { .base = ask->conf->url,
-					 .path = path,
-					 .header = header };
+	const struct fetch_request r = { .base = ask->conf->url, .path = path, .header = header };
 	int rc = read_token(ask->conf, header + sizeof(HEADER) - 1, err);
 
-	(void)snprintf(path, sizeof(path), "/v3/carbon-intensity/history?zone=%s",
-		       ask->zone.zone);
+	(void)snprintf(path, sizeof(path), "/v3/carbon-intensity/history?zone=%s", ask->zone.zone);
 	if (rc == 0)
 		rc = fetch_get(f, &r, ret_text, ret_len, err);
 	explicit_bzero(header, sizeof(header));
@@ -71,8 +67,8 @@ static int parse_granularity(const json_t *v, uint64_t *ret_s, struct errmsg *er
 	return errmsg_set(err, -EINVAL, "an unknown temporalGranularity");
 }
 
-static int parse_hour(const struct provider_ask *ask, json_t *v, uint64_t length_s,
-		      struct points *ret, struct errmsg *err)
+static int parse_hour(const struct provider_ask *ask, json_t *v, uint64_t length_s, struct points *ret,
+		      struct errmsg *err)
 {
 	json_t *estimated = json_object_get(v, "isEstimated");
 	const char *note = json_is_true(estimated) ? "estimated" : "";
@@ -84,8 +80,8 @@ static int parse_hour(const struct provider_ask *ask, json_t *v, uint64_t length
 	if (rc == 0)
 		rc = provider_expect(json_object_get(v, "zone"), ask->zone.zone, "another zone", err);
 	if (rc == 0)
-		rc = provider_expect(json_object_get(v, "emissionFactorType"), "lifecycle",
-				     "another unit", err);
+		rc = provider_expect(json_object_get(v, "emissionFactorType"), "lifecycle", "another unit",
+				     err);
 	if (rc == 0)
 		rc = provider_time(json_object_get(v, "datetime"), &from_s, err);
 	if (rc < 0)
@@ -93,8 +89,8 @@ static int parse_hour(const struct provider_ask *ask, json_t *v, uint64_t length
 	return provider_push(ret, ask, from_s, from_s + length_s, mg, note, err);
 }
 
-static int find_list(const struct provider_ask *ask, json_t *root,
-		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
+		     struct errmsg *err)
 {
 	int rc = provider_expect(json_object_get(root, "zone"), ask->zone.zone, "another zone", err);
 
@@ -119,8 +115,8 @@ const struct provider provider_electricitymaps = {
 	/* the current hour is published at its beginning, sometimes a little earlier */
 	.ahead_s = 3600,
 	.is_steady = true,
-	.keys = { PROVIDER_KEY("ElectricityMapsUrl", kvconf_https, url,
-			       "https://api.electricitymaps.com", "electricitymaps: address."),
+	.keys = { PROVIDER_KEY("ElectricityMapsUrl", kvconf_https, url, "https://api.electricitymaps.com",
+			       "electricitymaps: address."),
 		  PROVIDER_KEY("ElectricityMapsZones", factors_conf_zones, zones, "",
 			       "electricitymaps: zones, such as DE or US-CAL-CISO:US-CA."),
 		  PROVIDER_KEY("ElectricityMapsTokenFile", kvconf_path, file, "",

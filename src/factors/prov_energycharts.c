@@ -35,8 +35,8 @@ static int prov_energycharts_fetch(struct fetch *f, const struct provider_ask *a
 
 	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
 	rfc3339_utc(ask->now_s, to);
-	(void)snprintf(path, sizeof(path), "/co2eq?country=%s&start=%.16sZ&end=%.16sZ",
-		       ask->zone.zone, from, to);
+	(void)snprintf(path, sizeof(path), "/co2eq?country=%s&start=%.16sZ&end=%.16sZ", ask->zone.zone, from,
+		       to);
 	return fetch_get(f, &r, ret_text, ret_len, err);
 }
 
@@ -61,8 +61,8 @@ static int find_columns(json_t *root, struct columns *ret, struct errmsg *err)
 	return 0;
 }
 
-static int parse_columns(const struct provider_ask *ask, const struct columns *c,
-			 struct points *ret, struct errmsg *err)
+static int parse_columns(const struct provider_ask *ask, const struct columns *c, struct points *ret,
+			 struct errmsg *err)
 {
 	uint64_t from_s, mg;
 	const char *note;
@@ -123,8 +123,7 @@ static int prov_energycharts_parse(const struct provider_ask *ask, const char *t
 	return rc;
 }
 
-static int parse_scope(const char *value, void *field, const struct kvconf_key *key,
-		       struct errmsg *err)
+static int parse_scope(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	(void)key;
 	if (emission_scope_of(value, field) < 0)
@@ -139,8 +138,8 @@ const struct provider provider_energycharts = {
 	.scope = EMISSION_LIFE_CYCLE,
 	.ahead_s = 7 * 86400,
 	.is_steady = true,
-	.keys = { PROVIDER_KEY("EnergyChartsUrl", kvconf_https, url,
-			       "https://api.energy-charts.info", "energycharts: address."),
+	.keys = { PROVIDER_KEY("EnergyChartsUrl", kvconf_https, url, "https://api.energy-charts.info",
+			       "energycharts: address."),
 		  PROVIDER_KEY("EnergyChartsZones", factors_conf_zones, zones, "",
 			       "energycharts: countries, such as de."),
 		  PROVIDER_KEY("EnergyChartsScope", parse_scope, scope, "life-cycle",

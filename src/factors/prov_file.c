@@ -12,8 +12,7 @@
 
 static int prov_file_ready(const struct provider_conf *conf, struct errmsg *err)
 {
-	return *conf->file ? trust_check(conf->file, err) :
-			     errmsg_set(err, -EINVAL, "File is not set");
+	return *conf->file ? trust_check(conf->file, err) : errmsg_set(err, -EINVAL, "File is not set");
 }
 
 static int prov_file_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
@@ -24,13 +23,12 @@ static int prov_file_fetch(struct fetch *f, const struct provider_ask *ask, cons
 	return rc < 0 ? rc : fetch_file(f, ask->conf->file, ret_text, ret_len, err);
 }
 
-static int prov_file_parse(const struct provider_ask *ask, const char *text, size_t len,
-			   struct points *ret, struct errmsg *err)
+static int prov_file_parse(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
+			   struct errmsg *err)
 {
 	struct factor_series s = { 0 };
 	size_t i;
-	int rc = factor_series_parse(*ask->conf->file ? ask->conf->file : "file", text, len, &s,
-				     err);
+	int rc = factor_series_parse(*ask->conf->file ? ask->conf->file : "file", text, len, &s, err);
 
 	for (i = 0; rc == 0 && i < s.n; i++) {
 		const struct factor_point *p = &s.point[i];
@@ -42,8 +40,8 @@ static int prov_file_parse(const struct provider_ask *ask, const char *text, siz
 		to = &ret->point[ret->n - 1];
 		to->fetched_s = p->fetched_s;
 		to->factor = p->factor;
-		(void)snprintf(to->factor.source, sizeof(to->factor.source), "%s: %.50s",
-			       provider_file.cite, p->factor.source);
+		(void)snprintf(to->factor.source, sizeof(to->factor.source), "%s: %.50s", provider_file.cite,
+			       p->factor.source);
 	}
 	factor_series_fini(&s);
 	return rc;

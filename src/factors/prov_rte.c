@@ -13,9 +13,9 @@
 #include "src/factors/provider.h"
 
 #define QUARTER_S 900
-#define PATH                                                                             \
-	"/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records"                 \
-	"?select=date_heure,perimetre,taux_co2&where=taux_co2%20is%20not%20null"         \
+#define PATH                                                                     \
+	"/api/explore/v2.1/catalog/datasets/eco2mix-national-tr/records"         \
+	"?select=date_heure,perimetre,taux_co2&where=taux_co2%20is%20not%20null" \
 	"&order_by=date_heure%20desc&limit=100&timezone=UTC"
 
 static int prov_rte_fetch(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
@@ -26,8 +26,8 @@ static int prov_rte_fetch(struct fetch *f, const struct provider_ask *ask, const
 	return fetch_get(f, &r, ret_text, ret_len, err);
 }
 
-static int parse_record(const struct provider_ask *ask, json_t *v,
-			uint64_t length_s, struct points *ret, struct errmsg *err)
+static int parse_record(const struct provider_ask *ask, json_t *v, uint64_t length_s, struct points *ret,
+			struct errmsg *err)
 {
 	uint64_t from_s, mg;
 	int rc = provider_number(json_object_get(v, "taux_co2"), 1000, &mg, err);
@@ -59,16 +59,16 @@ static void reverse(struct points *p)
 	}
 }
 
-static int find_list(const struct provider_ask *ask, json_t *root,
-		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
+		     struct errmsg *err)
 {
 	(void)ask;
 	*ret_length_s = QUARTER_S;
 	return provider_array(root, "results", ret, err);
 }
 
-static int prov_rte_parse(const struct provider_ask *ask, const char *text, size_t len,
-			  struct points *ret, struct errmsg *err)
+static int prov_rte_parse(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
+			  struct errmsg *err)
 {
 	static const struct provider_list list = { .find = find_list, .item = parse_record };
 	int rc = provider_parse_list(&list, ask, text, len, ret, err);

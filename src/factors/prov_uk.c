@@ -37,8 +37,7 @@ static int prov_uk_fetch(struct fetch *f, const struct provider_ask *ask, const 
 	const struct fetch_request r = { .base = ask->conf->url, .path = path };
 	uint64_t id;
 
-	if (!is_country(ask) &&
-	    (parse_u64(ask->zone.zone, &id) < 0 || id < 1 || id > REGIONS))
+	if (!is_country(ask) && (parse_u64(ask->zone.zone, &id) < 0 || id < 1 || id > REGIONS))
 		return errmsg_set(err, -EINVAL, "UkZones: '%s' is neither " COUNTRY " nor 1 to %d",
 				  ask->zone.zone, REGIONS);
 	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
@@ -46,13 +45,13 @@ static int prov_uk_fetch(struct fetch *f, const struct provider_ask *ask, const 
 	if (is_country(ask))
 		(void)snprintf(path, sizeof(path), "/intensity/%.16sZ/%.16sZ", from, to);
 	else
-		(void)snprintf(path, sizeof(path), "/regional/intensity/%.16sZ/%.16sZ/regionid/%s",
-			       from, to, ask->zone.zone);
+		(void)snprintf(path, sizeof(path), "/regional/intensity/%.16sZ/%.16sZ/regionid/%s", from, to,
+			       ask->zone.zone);
 	return fetch_get(f, &r, ret_text, ret_len, err);
 }
 
-static int parse_half_hour(const struct provider_ask *ask, json_t *v,
-			   uint64_t length_s, struct points *ret, struct errmsg *err)
+static int parse_half_hour(const struct provider_ask *ask, json_t *v, uint64_t length_s, struct points *ret,
+			   struct errmsg *err)
 {
 	json_t *intensity = json_object_get(v, "intensity");
 	const char *note = "";
@@ -77,8 +76,8 @@ static int parse_half_hour(const struct provider_ask *ask, json_t *v,
  * Finds the list of half hours. For a region, "data" is {"regionid": 13, "data": [..]}, or a list
  * with one such object.
  */
-static int find_list(const struct provider_ask *ask, json_t *root,
-		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
+		     struct errmsg *err)
 {
 	json_t *data = json_object_get(root, "data");
 	uint64_t id, asked;
@@ -94,8 +93,8 @@ static int find_list(const struct provider_ask *ask, json_t *root,
 	return provider_array(data, "data", ret, err);
 }
 
-static int prov_uk_parse(const struct provider_ask *ask, const char *text, size_t len,
-			 struct points *ret, struct errmsg *err)
+static int prov_uk_parse(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
+			 struct errmsg *err)
 {
 	static const struct provider_list list = { .find = find_list, .item = parse_half_hour };
 

@@ -20,13 +20,11 @@
 #define TOKEN_MAX 4096
 #define BEARER "Authorization: Bearer "
 
-static int read_password(const struct provider_conf *conf, char buf[SECRET_SIZE],
-			 struct errmsg *err)
+static int read_password(const struct provider_conf *conf, char buf[SECRET_SIZE], struct errmsg *err)
 {
 	if (!*conf->user)
 		return errmsg_set(err, -EINVAL, "WattTimeUser is not set");
-	return provider_secret("WattTimePasswordFile", conf->file, buf,
-			       SECRET_SIZE, err);
+	return provider_secret("WattTimePasswordFile", conf->file, buf, SECRET_SIZE, err);
 }
 
 static int prov_watttime_ready(const struct provider_conf *conf, struct errmsg *err)
@@ -42,8 +40,7 @@ static int prov_watttime_ready(const struct provider_conf *conf, struct errmsg *
  * Makes HEADER from the token in TEXT, the answer to a login. Does not use jansson, which would
  * leave a copy of the token in memory.
  */
-static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX],
-		       struct errmsg *err)
+static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX], struct errmsg *err)
 {
 	const char *p = strstr(text, "\"token\"");
 	size_t len = 0;
@@ -66,10 +63,9 @@ static int prov_watttime_login(struct fetch *f, const struct provider_ask *ask,
 			       char header[sizeof(BEARER) + TOKEN_MAX], struct errmsg *err)
 {
 	char password[SECRET_SIZE];
-	const struct fetch_request r = { .base = ask->conf->url,
-					 .path = "/login",
-					 .user = ask->conf->user,
-					 .password = password };
+	const struct fetch_request r = {
+		.base = ask->conf->url, .path = "/login", .user = ask->conf->user, .password = password
+	};
 	const char *text;
 	size_t len;
 	int rc = read_password(ask->conf, password, err);
@@ -87,15 +83,12 @@ static int prov_watttime_fetch(struct fetch *f, const struct provider_ask *ask, 
 {
 	char header[sizeof(BEARER) + TOKEN_MAX];
 	char from[RFC3339_SIZE], to[RFC3339_SIZE], path[256];
-	const struct fetch_request r = { .base = ask->conf->url,
-					 .path = path,
-					 .header = header };
+	const struct fetch_request r = { .base = ask->conf->url, .path = path, .header = header };
 	int rc = prov_watttime_login(f, ask, header, err);
 
 	rfc3339_utc(ask->now_s - PROVIDER_WINDOW_S, from);
 	rfc3339_utc(ask->now_s, to);
-	(void)snprintf(path, sizeof(path),
-		       "/v3/historical?region=%s&signal_type=" SIGNAL "&start=%s&end=%s",
+	(void)snprintf(path, sizeof(path), "/v3/historical?region=%s&signal_type=" SIGNAL "&start=%s&end=%s",
 		       ask->zone.zone, from, to);
 	if (rc == 0)
 		rc = fetch_get(f, &r, ret_text, ret_len, err);
@@ -103,8 +96,7 @@ static int prov_watttime_fetch(struct fetch *f, const struct provider_ask *ask, 
 	return rc;
 }
 
-static int parse_meta(const struct provider_ask *ask, json_t *meta, uint64_t *ret_s,
-		      struct errmsg *err)
+static int parse_meta(const struct provider_ask *ask, json_t *meta, uint64_t *ret_s, struct errmsg *err)
 {
 	int rc;
 
@@ -112,17 +104,16 @@ static int parse_meta(const struct provider_ask *ask, json_t *meta, uint64_t *re
 		return errmsg_set(err, -EINVAL, "the answer names no unit");
 	rc = provider_expect(json_object_get(meta, "units"), "lbs_co2_per_mwh", "another unit", err);
 	if (rc == 0)
-		rc = provider_expect(json_object_get(meta, "signal_type"), SIGNAL, "another signal",
-				     err);
+		rc = provider_expect(json_object_get(meta, "signal_type"), SIGNAL, "another signal", err);
 	if (rc == 0)
-		rc = provider_expect(json_object_get(meta, "region"), ask->zone.zone, "another zone",
-				     err);
+		rc = provider_expect(json_object_get(meta, "region"), ask->zone.zone, "another zone", err);
 	if (rc < 0)
 		return rc;
 	if (provider_number(json_object_get(meta, "data_point_period_seconds"), 1, ret_s, NULL) < 0)
 		*ret_s = 300;
 	if (*ret_s < 60 || *ret_s > 3600)
-		return errmsg_set(err, -EINVAL, "the data points are %llu s apart; from 60 s to 3600 s is accepted",
+		return errmsg_set(err, -EINVAL,
+				  "the data points are %llu s apart; from 60 s to 3600 s is accepted",
 				  (unsigned long long)*ret_s);
 	return 0;
 }
@@ -136,8 +127,8 @@ static uint64_t to_mg_per_kwh(uint64_t value)
 	return mg;
 }
 
-static int parse_point(const struct provider_ask *ask, json_t *v,
-		       uint64_t length_s, struct points *ret, struct errmsg *err)
+static int parse_point(const struct provider_ask *ask, json_t *v, uint64_t length_s, struct points *ret,
+		       struct errmsg *err)
 {
 	uint64_t from_s, value;
 	int rc = provider_number(json_object_get(v, "value"), 1000000, &value, err);
@@ -151,8 +142,8 @@ static int parse_point(const struct provider_ask *ask, json_t *v,
 	return provider_push(ret, ask, from_s, from_s + length_s, to_mg_per_kwh(value), "", err);
 }
 
-static int find_list(const struct provider_ask *ask, json_t *root,
-		     json_t **ret, uint64_t *ret_length_s, struct errmsg *err)
+static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
+		     struct errmsg *err)
 {
 	int rc = provider_array(root, "data", ret, err);
 

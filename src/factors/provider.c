@@ -18,8 +18,8 @@ void points_fini(struct points *p)
 	*p = (struct points){ 0 };
 }
 
-int provider_push(struct points *p, const struct provider_ask *ask, uint64_t from_s,
-		  uint64_t until_s, uint64_t mg_per_kwh, const char *note, struct errmsg *err)
+int provider_push(struct points *p, const struct provider_ask *ask, uint64_t from_s, uint64_t until_s,
+		  uint64_t mg_per_kwh, const char *note, struct errmsg *err)
 {
 	struct factor_point *grown, *to;
 
@@ -31,9 +31,7 @@ int provider_push(struct points *p, const struct provider_ask *ask, uint64_t fro
 		p->point = grown;
 	}
 	to = &p->point[p->n++];
-	*to = (struct factor_point){ .from_s = from_s,
-				     .until_s = until_s,
-				     .fetched_s = ask->now_s };
+	*to = (struct factor_point){ .from_s = from_s, .until_s = until_s, .fetched_s = ask->now_s };
 	to->factor.mg_per_kwh = mg_per_kwh;
 	to->factor.kind = ask->provider->kind;
 	to->factor.scope = ask->provider->scope;
@@ -61,8 +59,7 @@ int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err
 	return rc < 0 ? errmsg_set(err, rc, "the answer is not JSON: %s", why.text) : 0;
 }
 
-int provider_array(json_t *o, const char *name, json_t **ret,
-		   struct errmsg *err)
+int provider_array(json_t *o, const char *name, json_t **ret, struct errmsg *err)
 {
 	json_t *v = json_object_get(o, name);
 
@@ -72,8 +69,8 @@ int provider_array(json_t *o, const char *name, json_t **ret,
 	return 0;
 }
 
-int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask,
-			const char *text, size_t len, struct points *ret, struct errmsg *err)
+int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask, const char *text,
+			size_t len, struct points *ret, struct errmsg *err)
 {
 	uint64_t length_s = 0;
 	json_t *root = NULL;
@@ -99,8 +96,7 @@ int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err)
 	return 0;
 }
 
-int provider_number(const json_t *v, uint64_t scale, uint64_t *ret,
-		    struct errmsg *err)
+int provider_number(const json_t *v, uint64_t scale, uint64_t *ret, struct errmsg *err)
 {
 	_cleanup_free_ char *text = NULL;
 	int rc;
@@ -114,11 +110,11 @@ int provider_number(const json_t *v, uint64_t scale, uint64_t *ret,
 	if (!text || (*text != '-' && rc == -EINVAL))
 		return errmsg_set(err, -EINVAL, "a value is not a number");
 	return errmsg_set(err, -EINVAL,
-			  rc == -ERANGE ? "a value above any grid's: %.40s" : "a negative value: %.40s", text);
+			  rc == -ERANGE ? "a value above any grid's: %.40s" : "a negative value: %.40s",
+			  text);
 }
 
-int provider_expect(const json_t *v, const char *want, const char *wrong,
-		    struct errmsg *err)
+int provider_expect(const json_t *v, const char *want, const char *wrong, struct errmsg *err)
 {
 	if (!v || json_is_null(v))
 		return 0;
@@ -130,8 +126,7 @@ int provider_expect(const json_t *v, const char *want, const char *wrong,
 
 /* --- secrets ------------------------------------------------------------------------------- */
 
-int provider_secret(const char *key, const char *path, char *buf, size_t size,
-		    struct errmsg *err)
+int provider_secret(const char *key, const char *path, char *buf, size_t size, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;

@@ -55,19 +55,22 @@ struct provider {
 	const char *zones;
 	/* Its keys in ceems-factors.conf (PROVIDER_KEY); the list ends at a key without a name. */
 	struct kvconf_key keys[PROVIDER_KEYS_MAX];
-	/* Writes the name that ZONE gets in the series if the site gave it no name; NULL: ZONE itself is the name. */
+	/*
+	 * Writes the name that ZONE gets in the series if the site gave it no name; NULL:
+	 * ZONE itself is the name.
+	 */
 	void (*region)(const char *zone, char *buf, size_t size);
 	/* Checks that tokens and passwords are there; NULL: none is needed. */
 	int (*ready)(const struct provider_conf *conf, struct errmsg *err);
 	/* Gets the answer, which F owns until its next call; NULL: there is nothing to ask. */
-	int (*fetch)(struct fetch *f, const struct provider_ask *ask, const char **ret_text,
-		     size_t *ret_len, struct errmsg *err);
+	int (*fetch)(struct fetch *f, const struct provider_ask *ask, const char **ret_text, size_t *ret_len,
+		     struct errmsg *err);
 	/*
 	 * Appends the answer's points to RET; values that are null are skipped. -EINVAL: ERR says
 	 * why it is not the answer to ASK.
 	 */
-	int (*parse)(const struct provider_ask *ask, const char *text, size_t len,
-		     struct points *ret, struct errmsg *err);
+	int (*parse)(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
+		     struct errmsg *err);
 };
 
 #define PROVIDER(name) extern const struct provider provider_##name;
@@ -78,15 +81,14 @@ const struct provider *provider_of(enum provider_id id);
 
 /* Finds a provider by its name in Providers; NULL: there is none. */
 const struct provider *provider_find(const char *name);
-const struct provider_conf *provider_conf_of(const struct provider *p,
-					     const struct factors_conf *conf);
+const struct provider_conf *provider_conf_of(const struct provider *p, const struct factors_conf *conf);
 
 /* --- for the files of providers ------------------------------------------------------------ */
 
-#define PROVIDER_KEY(name, parse, member, initial, help)                                 \
-	{                                                                                \
-		name, parse, offsetof(struct provider_conf, member),                     \
-			sizeof(((struct provider_conf *)0)->member), initial, help       \
+#define PROVIDER_KEY(name, parse, member, initial, help)                           \
+	{                                                                          \
+		name, parse, offsetof(struct provider_conf, member),               \
+			sizeof(((struct provider_conf *)0)->member), initial, help \
 	}
 
 /*
@@ -101,20 +103,19 @@ struct provider_list {
 	 * Finds the list in ROOT and checks that it answers ASK. *RET_LENGTH_S is the number of
 	 * seconds that one item covers; item() gets it as LENGTH_S.
 	 */
-	int (*find)(const struct provider_ask *ask, json_t *root,
-		    json_t **ret, uint64_t *ret_length_s, struct errmsg *err);
+	int (*find)(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
+		    struct errmsg *err);
 	/* Appends the point of item V to RET. */
-	int (*item)(const struct provider_ask *ask, json_t *v, uint64_t length_s,
-		    struct points *ret, struct errmsg *err);
+	int (*item)(const struct provider_ask *ask, json_t *v, uint64_t length_s, struct points *ret,
+		    struct errmsg *err);
 };
 
 /* Parses TEXT and appends the points of all its items to RET. Returns 0 or -errno. */
-int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask,
-			const char *text, size_t len, struct points *ret, struct errmsg *err);
+int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask, const char *text,
+			size_t len, struct points *ret, struct errmsg *err);
 
 /* Returns member NAME of O, which must be an array. O may be NULL. -EINVAL: it is not there. */
-int provider_array(json_t *o, const char *name, json_t **ret,
-		   struct errmsg *err);
+int provider_array(json_t *o, const char *name, json_t **ret, struct errmsg *err);
 
 /* Parses the text V as a time of RFC 3339, into seconds since the epoch. -EINVAL. */
 int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err);
@@ -123,28 +124,25 @@ int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err);
  * Reads V as a multiple of 1/SCALE. -ENODATA: V is null or missing; -EINVAL: no number, negative or
  * too large.
  */
-int provider_number(const json_t *v, uint64_t scale, uint64_t *ret,
-		    struct errmsg *err);
+int provider_number(const json_t *v, uint64_t scale, uint64_t *ret, struct errmsg *err);
 
 /*
  * Checks that V, unless it is null or missing, is the text WANT in any case. -EINVAL: ERR begins
  * with WRONG.
  */
-int provider_expect(const json_t *v, const char *want, const char *wrong,
-		    struct errmsg *err);
+int provider_expect(const json_t *v, const char *want, const char *wrong, struct errmsg *err);
 
 /*
  * Appends a point of ASK's provider and region. NOTE ("" or "forecast") is added to the source.
  * -ENOMEM.
  */
-int provider_push(struct points *p, const struct provider_ask *ask, uint64_t from_s,
-		  uint64_t until_s, uint64_t mg_per_kwh, const char *note, struct errmsg *err);
+int provider_push(struct points *p, const struct provider_ask *ask, uint64_t from_s, uint64_t until_s,
+		  uint64_t mg_per_kwh, const char *note, struct errmsg *err);
 
 /*
  * Reads a token or a password from the one-line file PATH. Refuses a file that other users can read.
  * KEY is for messages. The caller wipes BUF. Returns 0 or -errno.
  */
-int provider_secret(const char *key, const char *path, char *buf, size_t size,
-		    struct errmsg *err);
+int provider_secret(const char *key, const char *path, char *buf, size_t size, struct errmsg *err);
 
 #endif

@@ -24,8 +24,7 @@ const struct provider *provider_find(const char *name)
 	return NULL;
 }
 
-const struct provider_conf *provider_conf_of(const struct provider *p,
-					     const struct factors_conf *conf)
+const struct provider_conf *provider_conf_of(const struct provider *p, const struct factors_conf *conf)
 {
 	size_t i = 0;
 

@@ -50,9 +50,8 @@ static int lock_series(const char *path, int *ret_fd, struct errmsg *err)
 }
 
 /* Asks for one zone and checks the answer; *RET gets the points that passed. */
-static int ask_zone(struct fetch *f, const struct provider_ask *ask,
-		    const struct factor_series *known, bool accept, struct points *ret,
-		    size_t *ret_doubts, struct errmsg *err)
+static int ask_zone(struct fetch *f, const struct provider_ask *ask, const struct factor_series *known,
+		    bool accept, struct points *ret, size_t *ret_doubts, struct errmsg *err)
 {
 	const char *text;
 	size_t len;
@@ -145,7 +144,8 @@ static int read_series(const char *path, struct factor_series *ret, struct errms
 		return 0;
 	if (rc < 0)
 		(void)errmsg_set(err, rc, "%s%s", why.text,
-				 rc == -EINVAL ? "; correct it, or move the file away to start a new one" : "");
+				 rc == -EINVAL ? "; correct it, or move the file away to start a new one" :
+						 "");
 	return rc;
 }
 

@@ -11,16 +11,16 @@
 /* The result for one zone of one provider. */
 struct update_outcome {
 	const struct provider_ask *ask;
-	int rc;		     /* -errno: no point was taken */
-	size_t doubts;	     /* doubtful points that were left out; they count as a failure */
-	const char *why;     /* why it failed, or why a point is doubtful */
+	int rc;			     /* -errno: no point was taken */
+	size_t doubts;		     /* doubtful points that were left out; they count as a failure */
+	const char *why;	     /* why it failed, or why a point is doubtful */
 	const struct points *points; /* the points that were taken */
 };
 
 struct update {
 	const struct factors_conf *conf;
 	const char *series_path;
-	bool accept; /* take points that are more than ten times the last value, too */
+	bool accept;   /* take points that are more than ten times the last value, too */
 	bool is_trial; /* ask each zone once and write nothing */
 	/* called once per zone */
 	void (*tell)(void *ctx, const struct update_outcome *o);

@@ -23,8 +23,7 @@ static int validate_refuse(const char *what, uint64_t t_s, struct errmsg *err)
 	return errmsg_set(err, -EINVAL, "%s: %s", what, at);
 }
 
-static int validate_one(const struct factor_point *p, const struct factor_point *before,
-			struct errmsg *err)
+static int validate_one(const struct factor_point *p, const struct factor_point *before, struct errmsg *err)
 {
 	if (p->until_s <= p->from_s)
 		return validate_refuse("a value that ends before it begins", p->from_s, err);
@@ -73,11 +72,9 @@ static bool is_doubtful(uint64_t mg, uint64_t last_mg)
  * none.
  */
 static const struct factor_point *find_known(const struct provider_ask *ask,
-					     const struct factor_series *known,
-					     const struct factor_point *p)
+					     const struct factor_series *known, const struct factor_point *p)
 {
-	const struct factor_point *k =
-		factor_series_at(known, p->factor.region, p->factor.kind, p->from_s);
+	const struct factor_point *k = factor_series_at(known, p->factor.region, p->factor.kind, p->from_s);
 
 	/* points are sorted by region, kind and time */
 	for (; k && !validate_has_provider(k, ask->provider); k--)
@@ -109,7 +106,8 @@ static size_t leave_out_doubts(const struct provider_ask *ask, const struct fact
 			rfc3339_utc(last->from_s, before);
 			if (n == i)
 				(void)errmsg_set(err, 0,
-						 "%" PRIu64 ".%03" PRIu64 " g/kWh at %s is %s the last value, "
+						 "%" PRIu64 ".%03" PRIu64
+						 " g/kWh at %s is %s the last value, "
 						 "%" PRIu64 ".%03" PRIu64 " at %s",
 						 mg / 1000, mg % 1000, at,
 						 mg > last->factor.mg_per_kwh ? "more than 10 times" :

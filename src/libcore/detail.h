@@ -18,7 +18,7 @@
 struct detail_fs {
 	/* as the job sees it; or "pipe", "socket"; "8:1" if the mount point is unknown */
 	char mount[DETAIL_MOUNT_MAX];
-	char type[24];		      /* "ext4", "lustre"; empty: unknown */
+	char type[24]; /* "ext4", "lustre"; empty: unknown */
 	uint64_t read_bytes, write_bytes;
 	uint64_t read_calls, write_calls;
 	uint64_t read_errors, write_errors;
@@ -26,9 +26,9 @@ struct detail_fs {
 
 struct detail_event {
 	char name[PERF_REQUEST_NAME_MAX];
-	uint64_t value;		/* scaled up to all of the time */
-	uint8_t reason;		/* enum metric_reason, if there is no value */
-	uint32_t coverage_ppm;	/* share of the time in which the event was on the PMU */
+	uint64_t value;	       /* scaled up to all of the time */
+	uint8_t reason;	       /* enum metric_reason, if there is no value */
+	uint32_t coverage_ppm; /* share of the time in which the event was on the PMU */
 };
 
 struct detail_net {

@@ -10,7 +10,7 @@
 
 /* Domains never overlap: each joule belongs to one domain. */
 enum domain {
-	DOMAIN_CPU,   /* CPU packages: cores, caches, uncore */
+	DOMAIN_CPU, /* CPU packages: cores, caches, uncore */
 	DOMAIN_DRAM,
 	DOMAIN_GPU,
 	/*

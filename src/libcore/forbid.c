@@ -9,15 +9,23 @@
 #include "src/libcore/settings.h"
 #include "src/libutil/items.h"
 
-#define PERF (PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | PERF_GROUP_EVENTS)
+#define PERF                                                                                 \
+	(PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | \
+	 PERF_GROUP_EVENTS)
 
 static const struct {
 	const char *name;
 	uint32_t mask;
 } words[] = {
-	{ "hw", PERF_GROUP_HW },	 { "sw", PERF_GROUP_SW },	  { "io", PERF_GROUP_IO },
-	{ "net", PERF_GROUP_NET },	 { "sched", PERF_GROUP_SCHED },	  { "events", PERF_GROUP_EVENTS },
-	{ "perf", PERF },		 { "profile", FORBID_PROFILE },	  { "trace", FORBID_TRACE },
+	{ "hw", PERF_GROUP_HW },
+	{ "sw", PERF_GROUP_SW },
+	{ "io", PERF_GROUP_IO },
+	{ "net", PERF_GROUP_NET },
+	{ "sched", PERF_GROUP_SCHED },
+	{ "events", PERF_GROUP_EVENTS },
+	{ "perf", PERF },
+	{ "profile", FORBID_PROFILE },
+	{ "trace", FORBID_TRACE },
 	{ "all", PERF | FORBID_PROFILE | FORBID_TRACE },
 };
 
@@ -46,16 +54,23 @@ static int forbid_split(char *text, struct forbid_rule *ret, struct errmsg *err)
 	char *name = strchr(text, ':'), *last = strrchr(text, ':');
 
 	if (!name || last <= name + 1 || !last[1])
-		return errmsg_set(err, -EINVAL, "'%s' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as io+trace)", text);
+		return errmsg_set(
+			err, -EINVAL,
+			"'%s' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as "
+			"io+trace)",
+			text);
 	*name++ = *last++ = '\0';
 	if (strcasecmp(text, "partition") != 0 && strcasecmp(text, "account") != 0)
 		return errmsg_set(err, -EINVAL, "'%s' is neither partition nor account", text);
-	*ret = (struct forbid_rule){ .is_account = !strcasecmp(text, "account"), .name = name, .options = last };
+	*ret = (struct forbid_rule){ .is_account = !strcasecmp(text, "account"),
+				     .name = name,
+				     .options = last };
 	return 0;
 }
 
 /* Adds to MASK what the rule in TEXT forbids to a job in PARTITION and of ACCOUNT. Puts NULs in TEXT. */
-static int forbid_rule(char *text, const char *partition, const char *account, uint32_t *mask, struct errmsg *err)
+static int forbid_rule(char *text, const char *partition, const char *account, uint32_t *mask,
+		       struct errmsg *err)
 {
 	struct forbid_rule rule;
 	uint32_t found = 0;
@@ -74,7 +89,8 @@ static int forbid_rule(char *text, const char *partition, const char *account, u
 	return 0;
 }
 
-int forbid_find(const char *setting, const char *partition, const char *account, uint32_t *ret, struct errmsg *err)
+int forbid_find(const char *setting, const char *partition, const char *account, uint32_t *ret,
+		struct errmsg *err)
 {
 	char rule[sizeof(((struct settings *)0)->forbid_options)];
 	uint32_t mask = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * forbid.h - parses the setting ForbidOptions, which forbids options of the spank plugin to jobs of a partition or of
- * an account. With "partition:debug:profile,account:guests:io+trace", jobs in the partition debug have no
- * --ceems-profile, and jobs of the account guests have neither --ceems-perf=io nor --ceems-trace.
+ * forbid.h - parses the setting ForbidOptions, which forbids options of the spank plugin to jobs of a
+ * partition or of an account. With "partition:debug:profile,account:guests:io+trace", jobs in the partition
+ * debug have no --ceems-profile, and jobs of the account guests have neither --ceems-perf=io nor
+ * --ceems-trace.
  */
 #ifndef CEEMS_FORBID_H
 #define CEEMS_FORBID_H
@@ -22,14 +23,16 @@
 #define FORBID_TEXT_MAX 96
 
 /*
- * Gives what SETTING forbids to a job in PARTITION and of ACCOUNT. NULL: it is not known, and each rule about a partition
- * (an account) holds. "": the job has none. -EINVAL: SETTING is malformed, whatever the job; ERR says what is wrong.
+ * Gives what SETTING forbids to a job in PARTITION and of ACCOUNT. NULL: it is not known, and each rule about
+ * a partition (an account) holds. "": the job has none. -EINVAL: SETTING is malformed, whatever the job; ERR
+ * says what is wrong.
  */
-int forbid_find(const char *setting, const char *partition, const char *account, uint32_t *ret, struct errmsg *err);
+int forbid_find(const char *setting, const char *partition, const char *account, uint32_t *ret,
+		struct errmsg *err);
 
 /*
- * Takes rules off *SETTING up to the next one about a partition, and gives its name, cut to SIZE. False: there is none.
- * The setting must be one that forbid_find() takes.
+ * Takes rules off *SETTING up to the next one about a partition, and gives its name, cut to SIZE. False:
+ * there is none. The setting must be one that forbid_find() takes.
  */
 bool forbid_next_partition(const char **setting, char *name, size_t size);
 

@@ -45,8 +45,7 @@ static bool is_plain(const char *path)
 	return !*p;
 }
 
-int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_MAX],
-		 struct errmsg *err)
+int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_MAX], struct errmsg *err)
 {
 	const char *p = *setting;
 	size_t len, name_len;
@@ -71,18 +70,17 @@ int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_M
 	while (len && isspace((unsigned char)p[len - 1]))
 		len--;
 	if (!len || *p != '/')
-		return errmsg_set(err, -EINVAL, "%s: '%.*s' is not an absolute path",
-				  roles[role].name, (int)(len < 64 ? len : 64), p);
+		return errmsg_set(err, -EINVAL, "%s: '%.*s' is not an absolute path", roles[role].name,
+				  (int)(len < 64 ? len : 64), p);
 	while (len && p[len - 1] == '/')
 		len--;
 	if (len >= FSROLE_PATH_MAX)
-		return errmsg_set(err, -EINVAL, "%s: the path is longer than %d bytes",
-				  roles[role].name, FSROLE_PATH_MAX - 1);
+		return errmsg_set(err, -EINVAL, "%s: the path is longer than %d bytes", roles[role].name,
+				  FSROLE_PATH_MAX - 1);
 	memcpy(path, p, len);
 	path[len] = '\0';
 	if (!is_plain(path))
-		return errmsg_set(err, -EINVAL, "%s: '%s' cannot be a mount point",
-				  roles[role].name, path);
+		return errmsg_set(err, -EINVAL, "%s: '%s' cannot be a mount point", roles[role].name, path);
 	*ret = (enum fsrole)role;
 	return 1;
 }
@@ -95,11 +93,9 @@ int fsroles_check(const char *setting, struct errmsg *err)
 	int rc;
 
 	while ((rc = fsroles_next(&rest, &role, path, err)) > 0)
-		for (at = setting;
-		     at < rest && fsroles_next(&at, &other_role, other, NULL) > 0 && at < rest;)
+		for (at = setting; at < rest && fsroles_next(&at, &other_role, other, NULL) > 0 && at < rest;)
 			if (!strcmp(path, other))
-				return errmsg_set(err, -EINVAL, "'%s' has two roles",
-						  *path ? path : "/");
+				return errmsg_set(err, -EINVAL, "'%s' has two roles", *path ? path : "/");
 	return rc;
 }
 

@@ -33,7 +33,7 @@ enum gpu_value {
 	GPU_VALUE_FP64_PPM,
 	GPU_VALUE_FP32_PPM,
 	GPU_VALUE_FP16_PPM,
-	GPU_VALUE_DRAM_PPM, /* bandwidth used / largest bandwidth */
+	GPU_VALUE_DRAM_PPM,    /* bandwidth used / largest bandwidth */
 	GPU_VALUE_PCIE_RX_BPS, /* bytes per second */
 	GPU_VALUE_PCIE_TX_BPS,
 	GPU_VALUE_NVLINK_RX_BPS,
@@ -44,7 +44,7 @@ enum gpu_value {
 #define GPU_VALUE_UNKNOWN UINT64_MAX
 void gpu_values_forget(uint64_t value[GPU_VALUE_N]); /* sets all values to GPU_VALUE_UNKNOWN */
 
-const char *gpu_value_name(enum gpu_value v); /* "busy_ppm" */
+const char *gpu_value_name(enum gpu_value v);	 /* "busy_ppm" */
 enum gpu_value gpu_value_find(const char *name); /* GPU_VALUE_N: there is no such name */
 
 #endif

@@ -85,14 +85,14 @@ struct metric_info {
 	char group[16];
 	enum metric_unit unit;
 	enum metric_fold fold;
-	char tres[32];	/* "ic/ceems_cpu_energy"; empty: no TRES */
+	char tres[32]; /* "ic/ceems_cpu_energy"; empty: no TRES */
 	enum metric_side side;
 	/* path in a record, two or three names, the last with its unit: "energy.by_domain.cpu_j" */
 	char json[48];
 	enum metric_kind kind;
 	enum metric_demand demand;
 	unsigned int flags; /* enum metric_flags */
-	char prom[64];	/* Prometheus name of a job's counter; empty: not exported */
+	char prom[64];	    /* Prometheus name of a job's counter; empty: not exported */
 	/* labels that tell metrics of one Prometheus name apart: ",proto=\"tcp\""; empty: none */
 	char prom_labels[24];
 };
@@ -126,8 +126,8 @@ enum metric_reason {
 	REASON_NOT_MEASURED, /* nobody tried to measure it */
 	REASON_NOT_ASKED,    /* needs --ceems-perf */
 	REASON_NO_SENSOR,
-	REASON_NO_PMU,	     /* perf_event_open() failed with ENOENT, ENODEV or EOPNOTSUPP */
-	REASON_NO_BPF,	     /* the kernel, or missing rights, refuse the BPF programs */
+	REASON_NO_PMU, /* perf_event_open() failed with ENOENT, ENODEV or EOPNOTSUPP */
+	REASON_NO_BPF, /* the kernel, or missing rights, refuse the BPF programs */
 	REASON_NO_PERMISSION,
 	REASON_NO_HOOK,	     /* this kernel has no function hooks (fexit) */
 	REASON_NO_CGROUP,    /* no v2 cgroup to attach to */

@@ -43,8 +43,7 @@ const char *metric_text(const struct values *f, enum metric m, char *buf, size_t
 	return buf;
 }
 
-const char *metric_text_sources(const struct values *f, const char *estimate, char *buf,
-				size_t size)
+const char *metric_text_sources(const struct values *f, const char *estimate, char *buf, size_t size)
 {
 	size_t used = 0;
 	unsigned int m;
@@ -56,8 +55,7 @@ const char *metric_text_sources(const struct values *f, const char *estimate, ch
 		if (metric_table[m].kind != KIND_SOURCE || !values_has(f, (enum metric)m) || !f->value[m])
 			continue;
 		n = snprintf(buf + used, size - used, "%s%s%s", used ? "," : "",
-			     metric_source_name((enum metric)m),
-			     m == METRIC_SOURCE_MODEL ? estimate : "");
+			     metric_source_name((enum metric)m), m == METRIC_SOURCE_MODEL ? estimate : "");
 		used += n > 0 ? (size_t)n : 0;
 		if (used >= size)
 			break;
@@ -95,8 +93,7 @@ const char *metric_text_factors(const struct values *f, char *buf, size_t size)
 
 	buf[0] = '\0';
 	for (i = 0; i < ARRAY_SIZE(links); i++)
-		if (values_has(f, links[i].m) &&
-		    __builtin_add_overflow(whole, f->value[links[i].m], &whole))
+		if (values_has(f, links[i].m) && __builtin_add_overflow(whole, f->value[links[i].m], &whole))
 			return buf;
 	for (i = 0; i < ARRAY_SIZE(links) && used < size; i++) {
 		char share[16];
@@ -105,8 +102,7 @@ const char *metric_text_factors(const struct values *f, char *buf, size_t size)
 		if (!values_has(f, links[i].m) || !f->value[links[i].m])
 			continue;
 		percent(f->value[links[i].m], whole, share, sizeof(share));
-		n = snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", share,
-			     links[i].name);
+		n = snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", share, links[i].name);
 		used += n > 0 ? (size_t)n : 0;
 	}
 	return buf;
@@ -122,7 +118,6 @@ const char *metric_text_method(const struct values *f)
 
 		dynamic -= uj < dynamic ? uj : dynamic;
 	}
-	return values_has(f, METRIC_BY_COUNTERS) && f->value[METRIC_BY_COUNTERS] > dynamic / 2 ?
-		       "counters" :
-		       "cpu-time";
+	return values_has(f, METRIC_BY_COUNTERS) && f->value[METRIC_BY_COUNTERS] > dynamic / 2 ? "counters" :
+												 "cpu-time";
 }

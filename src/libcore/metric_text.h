@@ -34,8 +34,7 @@ const char *metric_text_wh(uint64_t energy_uj, char *buf, size_t size);
  * model's name: "" in records, " (estimate)" for people. Empty: unknown. Returns BUF.
  */
 #define METRIC_SOURCES_MAX 128
-const char *metric_text_sources(const struct values *f, const char *estimate, char *buf,
-				size_t size);
+const char *metric_text_sources(const struct values *f, const char *estimate, char *buf, size_t size);
 
 /*
  * Writes the kinds of emission factors used for F, with their shares of the energy: "85 % fresh, 15

@@ -10,8 +10,11 @@ static const struct {
 	const char *name;
 	uint32_t groups;
 } known[] = {
-	{ "hw", PERF_GROUP_HW | PERF_GROUP_SW }, { "sw", PERF_GROUP_SW },	      { "io", PERF_GROUP_IO },
-	{ "net", PERF_GROUP_NET },	     { "sched", PERF_GROUP_SCHED },
+	{ "hw", PERF_GROUP_HW | PERF_GROUP_SW },
+	{ "sw", PERF_GROUP_SW },
+	{ "io", PERF_GROUP_IO },
+	{ "net", PERF_GROUP_NET },
+	{ "sched", PERF_GROUP_SCHED },
 };
 
 #define EVENTS_PREFIX "events:"

@@ -11,13 +11,13 @@
 
 #include "src/libutil/errmsg.h"
 
-#define PERF_REQUEST_EVENTS 8    /* most events that a user may name */
+#define PERF_REQUEST_EVENTS 8	 /* most events that a user may name */
 #define PERF_REQUEST_NAME_MAX 64 /* libpfm4's longest name with its attributes fits */
 
 enum perf_group {
-	PERF_GROUP_HW = 1 << 0,     /* the default: hardware counters; always with PERF_GROUP_SW */
-	PERF_GROUP_SW = 1 << 1,     /* task clock */
-	PERF_GROUP_IO = 1 << 2,     /* I/O by file system */
+	PERF_GROUP_HW = 1 << 0,	    /* the default: hardware counters; always with PERF_GROUP_SW */
+	PERF_GROUP_SW = 1 << 1,	    /* task clock */
+	PERF_GROUP_IO = 1 << 2,	    /* I/O by file system */
 	PERF_GROUP_NET = 1 << 3,    /* packets, UDP, RDMA ports */
 	PERF_GROUP_SCHED = 1 << 4,  /* run-queue wait and off-CPU time; migrations in the report */
 	PERF_GROUP_EVENTS = 1 << 5, /* events that the user named */

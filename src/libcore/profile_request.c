@@ -42,13 +42,17 @@ static int add_word(const char *word, size_t len, struct profile_request *w, str
 
 	if (stacks) {
 		if (w->stacks & stacks || (w->stacks & BOTH && stacks & BOTH))
-			return errmsg_set(err, -EINVAL, "'%.*s' is there twice, or is a second kind of stack", (int)len, word);
+			return errmsg_set(err, -EINVAL, "'%.*s' is there twice, or is a second kind of stack",
+					  (int)len, word);
 		w->stacks |= stacks;
 		return 0;
 	}
 	/* digits only: parse_u64_n() would also take a newline */
-	if (strspn(word, "0123456789") < len || parse_u64_n(word, len, &hz) < 0 || hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
-		return errmsg_set(err, -EINVAL, "'%.*s' is not a rate from 1 to %d per second, and not user, kernel, both, offcpu, cycles or maps",
+	if (strspn(word, "0123456789") < len || parse_u64_n(word, len, &hz) < 0 || hz < 1 ||
+	    hz > PROFILE_REQUEST_HZ_MAX)
+		return errmsg_set(err, -EINVAL,
+				  "'%.*s' is not a rate from 1 to %d per second, and not user, kernel, both, "
+				  "offcpu, cycles or maps",
 				  (int)(len < 40 ? len : 40), word, PROFILE_REQUEST_HZ_MAX);
 	if (w->hz)
 		return errmsg_set(err, -EINVAL, "'%.*s' is a second rate", (int)len, word);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profile_request.h - parses the value of --ceems-profile: "[HZ][,user|kernel|both][,offcpu][,cycles][,maps]". srun,
- * sbatch and salloc parse it to refuse mistakes, slurmstepd to act on it.
+ * profile_request.h - parses the value of --ceems-profile:
+ * "[HZ][,user|kernel|both][,offcpu][,cycles][,maps]". srun, sbatch and salloc parse it to refuse mistakes,
+ * slurmstepd to act on it.
  */
 #ifndef CEEMS_PROFILE_REQUEST_H
 #define CEEMS_PROFILE_REQUEST_H
@@ -18,7 +19,8 @@ enum profile_stack {
 	PROFILE_REQUEST_USER = 1 << 0,
 	PROFILE_REQUEST_KERNEL = 1 << 1,
 	PROFILE_REQUEST_OFFCPU = 1 << 2, /* also where threads wait */
-	PROFILE_REQUEST_MAPS = 1 << 3, /* run-time compilers shall write the names of their code (spank_maps.h) */
+	/* run-time compilers shall write the names of their code (spank_maps.h) */
+	PROFILE_REQUEST_MAPS = 1 << 3,
 	PROFILE_REQUEST_CYCLES = 1 << 4, /* sampled by the PMU's cycles, not by the CPU clock */
 };
 
@@ -35,8 +37,8 @@ struct profile_request {
 int profile_request_parse(const char *text, struct profile_request *ret, struct errmsg *err);
 
 /*
- * Returns "user", "kernel" or "both", with ",offcpu" behind it if STACKS has that; "none" for another value. Ignores
- * PROFILE_REQUEST_MAPS and PROFILE_REQUEST_CYCLES, which say nothing about stacks.
+ * Returns "user", "kernel" or "both", with ",offcpu" behind it if STACKS has that; "none" for another value.
+ * Ignores PROFILE_REQUEST_MAPS and PROFILE_REQUEST_CYCLES, which say nothing about stacks.
  */
 const char *profile_request_stacks_name(uint32_t stacks);
 

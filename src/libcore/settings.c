@@ -18,8 +18,7 @@
 /*
  * A path must be absolute, as daemons have different working folders; "" switches the feature off.
  */
-static int parse_path(const char *value, void *field, const struct kvconf_key *key,
-		      struct errmsg *err)
+static int parse_path(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	if (*value && *value != '/')
 		return errmsg_set(err, -EINVAL, "'%s' is not an absolute path", value);
@@ -33,14 +32,14 @@ static int parse_url(const char *value, void *field, const struct kvconf_key *ke
 	return kvconf_text(value, field, key, err);
 }
 
-static int parse_users_dir(const char *value, void *field, const struct kvconf_key *key,
-			   struct errmsg *err)
+static int parse_users_dir(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	return !strcmp(value, SETTINGS_NONE) ? kvconf_text(value, field, key, err) :
 					       parse_path(value, field, key, err);
 }
 
-static int parse_profile_rate(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+static int parse_profile_rate(const char *value, void *field, const struct kvconf_key *key,
+			      struct errmsg *err)
 {
 	uint64_t hz;
 	int rc = kvconf_u64(value, &hz, key, err);
@@ -48,13 +47,13 @@ static int parse_profile_rate(const char *value, void *field, const struct kvcon
 	if (rc < 0)
 		return rc;
 	if (hz < 1 || hz > PROFILE_REQUEST_HZ_MAX)
-		return errmsg_set(err, -ERANGE, "'%s' is not between 1 and %d", value, PROFILE_REQUEST_HZ_MAX);
+		return errmsg_set(err, -ERANGE, "'%s' is not between 1 and %d", value,
+				  PROFILE_REQUEST_HZ_MAX);
 	*(uint64_t *)field = hz;
 	return 0;
 }
 
-static int parse_interval(const char *value, void *field, const struct kvconf_key *key,
-			  struct errmsg *err)
+static int parse_interval(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t ns;
 	int rc = kvconf_duration(value, &ns, key, err);
@@ -83,13 +82,13 @@ static int parse_mode(const char *value, void *field, const struct kvconf_key *k
 	if (!*value || *p || mode > 0777)
 		return errmsg_set(err, -EINVAL, "'%s' is not a mode in octal, such as 0640", value);
 	if (!(mode & 0400) || mode & ~UINT64_C(0644))
-		return errmsg_set(err, -EINVAL, "'%s' is not one of 0400 to 0644: others may read, not write", value);
+		return errmsg_set(err, -EINVAL, "'%s' is not one of 0400 to 0644: others may read, not write",
+				  value);
 	*(uint64_t *)field = mode;
 	return 0;
 }
 
-static int parse_pue(const char *value, void *field, const struct kvconf_key *key,
-		     struct errmsg *err)
+static int parse_pue(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t milli;
 	int rc = kvconf_milli(value, &milli, key, err);
@@ -104,8 +103,7 @@ static int parse_pue(const char *value, void *field, const struct kvconf_key *ke
 }
 
 /* A minute is shorter than any grid's interval, a month is longer than any outage. */
-static int parse_age(const char *value, void *field, const struct kvconf_key *key,
-		     struct errmsg *err)
+static int parse_age(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t ns;
 	int rc = kvconf_duration(value, &ns, key, err);
@@ -118,8 +116,7 @@ static int parse_age(const char *value, void *field, const struct kvconf_key *ke
 	return 0;
 }
 
-static int parse_market(const char *value, void *field, const struct kvconf_key *key,
-			struct errmsg *err)
+static int parse_market(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t mg = SETTINGS_NO_MARKET;
 	int rc = *value ? kvconf_milli(value, &mg, key, err) : 0;
@@ -133,8 +130,7 @@ static int parse_market(const char *value, void *field, const struct kvconf_key 
 }
 
 /* The limit is generous: a server of 10 t, used for 4 years, with a single CPU has 300 g/h. */
-static int parse_embodied(const char *value, void *field, const struct kvconf_key *key,
-			  struct errmsg *err)
+static int parse_embodied(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t ug = 0;
 	int rc = *value ? parse_decimal(value, 1000000, &ug) : 0;
@@ -149,8 +145,7 @@ static int parse_embodied(const char *value, void *field, const struct kvconf_ke
 }
 
 /* No control characters, because the text goes into records. */
-static int parse_source_text(const char *value, void *field, const struct kvconf_key *key,
-			     struct errmsg *err)
+static int parse_source_text(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	const char *p;
 
@@ -161,8 +156,7 @@ static int parse_source_text(const char *value, void *field, const struct kvconf
 }
 
 /* At least a month, because tables have monthly partitions. */
-static int parse_retention(const char *value, void *field, const struct kvconf_key *key,
-			   struct errmsg *err)
+static int parse_retention(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	uint64_t ns;
 	int rc = kvconf_duration(value, &ns, key, err);
@@ -193,8 +187,8 @@ static const char *names_join(const char *const *names, char *buf, size_t size)
 	return buf;
 }
 
-static int parse_list(const char *value, void *field, const struct kvconf_key *key,
-		      const char *const *names, struct errmsg *err)
+static int parse_list(const char *value, void *field, const struct kvconf_key *key, const char *const *names,
+		      struct errmsg *err)
 {
 	const char *list = value;
 	char known[256] = "";
@@ -202,12 +196,12 @@ static int parse_list(const char *value, void *field, const struct kvconf_key *k
 
 	while (items_next(&list, item, sizeof(item)))
 		if (!is_in_list(item, names))
-			return errmsg_set(err, -EINVAL, "'%s' is not one of %s", item, names_join(names, known, sizeof(known)));
+			return errmsg_set(err, -EINVAL, "'%s' is not one of %s", item,
+					  names_join(names, known, sizeof(known)));
 	return kvconf_text(value, field, key, err);
 }
 
-static int parse_sources(const char *value, void *field, const struct kvconf_key *key,
-			 struct errmsg *err)
+static int parse_sources(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	const char *names[METRIC_N + 2] = { "auto" };
 	enum metric m;
@@ -220,8 +214,7 @@ static int parse_sources(const char *value, void *field, const struct kvconf_key
 	return parse_list(value, field, key, names, err);
 }
 
-static int parse_sinks(const char *value, void *field, const struct kvconf_key *key,
-		       struct errmsg *err)
+static int parse_sinks(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	static const char *const names[] = {
 #define SINK(name, have) #name,
@@ -233,7 +226,8 @@ static int parse_sinks(const char *value, void *field, const struct kvconf_key *
 	return parse_list(value, field, key, names, err);
 }
 
-static int parse_otlp_encoding(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+static int parse_otlp_encoding(const char *value, void *field, const struct kvconf_key *key,
+			       struct errmsg *err)
 {
 	(void)key;
 	if (strcasecmp(value, "protobuf") != 0 && strcasecmp(value, "json") != 0)
@@ -243,8 +237,7 @@ static int parse_otlp_encoding(const char *value, void *field, const struct kvco
 }
 
 /* Empty is nothing here, where --ceems-perf without an argument is hw. */
-static int parse_perf(const char *value, void *field, const struct kvconf_key *key,
-		      struct errmsg *err)
+static int parse_perf(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	struct perf_request request;
 	int rc = *value ? perf_request_parse(value, &request, err) : 0;
@@ -260,8 +253,7 @@ static int parse_forbid(const char *value, void *field, const struct kvconf_key 
 	return rc < 0 ? rc : kvconf_text(value, field, key, err);
 }
 
-static int parse_filesystems(const char *value, void *field, const struct kvconf_key *key,
-			     struct errmsg *err)
+static int parse_filesystems(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	int rc = fsroles_check(value, err);
 
@@ -297,8 +289,7 @@ int settings_path(const char *slurm_conf, char *buf, size_t size)
 		    snprintf(buf, size, "%s", configured);
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	if (slash && access(buf, F_OK) < 0 && access(configured, F_OK) == 0 &&
-	    sizeof(configured) <= size)
+	if (slash && access(buf, F_OK) < 0 && access(configured, F_OK) == 0 && sizeof(configured) <= size)
 		memcpy(buf, configured, sizeof(configured));
 	return 0;
 }
@@ -311,8 +302,10 @@ static int check_sources(const char *path, const struct settings *s, kvconf_erro
 		bool is_lacking;
 		const char *key, *source;
 	} pairs[] = {
-		{ s->market_mg_per_kwh != SETTINGS_NO_MARKET && !s->market_source[0], "MarketFactor", "MarketSource" },
-		{ s->embodied_ug_per_cpu_hour && !s->embodied_source[0], "EmbodiedGramsPerCpuHour", "EmbodiedSource" },
+		{ s->market_mg_per_kwh != SETTINGS_NO_MARKET && !s->market_source[0], "MarketFactor",
+		  "MarketSource" },
+		{ s->embodied_ug_per_cpu_hour && !s->embodied_source[0], "EmbodiedGramsPerCpuHour",
+		  "EmbodiedSource" },
 	};
 	struct errmsg why;
 	size_t i;
@@ -358,8 +351,7 @@ static int expand_node(char *path, size_t size, const char *node, struct errmsg 
 		n = is_node ? snprintf(out + used, sizeof(out) - used, "%s", node) :
 			      snprintf(out + used, sizeof(out) - used, "%c", *p);
 		if (n < 0 || (size_t)n >= sizeof(out) - used || used + (size_t)n >= size)
-			return errmsg_set(err, -ENAMETOOLONG, "%s: too long for node %s", path,
-					  node);
+			return errmsg_set(err, -ENAMETOOLONG, "%s: too long for node %s", path, node);
 		used += (size_t)n;
 		p += is_node;
 	}

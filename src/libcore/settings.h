@@ -24,8 +24,8 @@
 #define EMISSION_MAX_MG_PER_KWH UINT64_C(5000000)
 
 /*
- * The programs that read a setting. Daemons read ceems.conf when they start; a step and a command read it anew.
- * `ceems check` reads all settings and is not meant by BY_COMMANDS.
+ * The programs that read a setting. Daemons read ceems.conf when they start; a step and a command read it
+ * anew. `ceems check` reads all settings and is not meant by BY_COMMANDS.
  */
 enum settings_reader {
 	BY_SLURMCTLD = 1 << 0,
@@ -43,8 +43,9 @@ enum setting {
 };
 
 /*
- * A plain struct of 15 KB, a member for each row of settings.def; slurmstepd makes no copies, because it pays for each
- * page it touches. Paths are shorter than PATH_MAX. Every member has a default in its row. An empty text means "not set".
+ * A plain struct of 15 KB, a member for each row of settings.def; slurmstepd makes no copies, because it pays
+ * for each page it touches. Paths are shorter than PATH_MAX. Every member has a default in its row. An empty
+ * text means "not set".
  */
 struct settings {
 #define SETTING(key, type, member, ...) __typeof__(type) member;
@@ -68,8 +69,9 @@ unsigned int settings_readers(enum setting setting);
 int settings_path(const char *slurm_conf, char *buf, size_t size);
 
 /*
- * Sets the defaults, then reads PATH over them. Returns 0, or -ENOENT, no file, or -EACCES, a file that this user may not
- * open: *RET has the defaults. After any other error *RET must not be used. ERR names file, line and key.
+ * Sets the defaults, then reads PATH over them. Returns 0, or -ENOENT, no file, or -EACCES, a file that this
+ * user may not open: *RET has the defaults. After any other error *RET must not be used. ERR names file, line
+ * and key.
  */
 int settings_load(const char *path, struct settings *ret, struct errmsg *err);
 

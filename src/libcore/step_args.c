@@ -9,22 +9,14 @@
 #include <string.h>
 
 static const char *const step_arg_name[STEP_ARGS_PROFILE] = {
-	[STEP_ARG_UID] = "uid",
-	[STEP_ARG_GROUPS] = "groups",
-	[STEP_ARG_DIR] = "dir",
-	[STEP_ARG_FILE] = "file",
-	[STEP_ARG_BYTES] = "bytes",
-	[STEP_ARG_HZ] = "hz",
-	[STEP_ARG_STACKS] = "stacks",
-	[STEP_ARG_CGROUP] = "cgroup",
-	[STEP_ARG_TASKS] = "tasks",
-	[STEP_ARG_JOB] = "job",
-	[STEP_ARG_STEP] = "step",
-	[STEP_ARG_NODE] = "node",
-	[STEP_ARG_QUEUE] = "queue",
-	[STEP_ARG_QUEUE_BYTES] = "queue_bytes",
-	[STEP_ARG_JOB_ID] = "job_id",
-	[STEP_ARG_CLUSTER] = "cluster",
+	[STEP_ARG_UID] = "uid",	      [STEP_ARG_GROUPS] = "groups",
+	[STEP_ARG_DIR] = "dir",	      [STEP_ARG_FILE] = "file",
+	[STEP_ARG_BYTES] = "bytes",   [STEP_ARG_HZ] = "hz",
+	[STEP_ARG_STACKS] = "stacks", [STEP_ARG_CGROUP] = "cgroup",
+	[STEP_ARG_TASKS] = "tasks",   [STEP_ARG_JOB] = "job",
+	[STEP_ARG_STEP] = "step",     [STEP_ARG_NODE] = "node",
+	[STEP_ARG_QUEUE] = "queue",   [STEP_ARG_QUEUE_BYTES] = "queue_bytes",
+	[STEP_ARG_JOB_ID] = "job_id", [STEP_ARG_CLUSTER] = "cluster",
 };
 
 void step_arg_set(char *arg[], enum step_arg a, const char *fmt, ...)

@@ -100,11 +100,12 @@ void trace_span_of_job(const char *key, size_t key_len, const char *what, uint8_
 	hash_text(text, n > 0 && (size_t)n < sizeof(text) ? (size_t)n : 0, ret, TRACE_SPAN_SIZE);
 }
 
-void trace_span_of_step(const char *cluster, uint32_t job_id, uint32_t restarts, uint32_t step_id, uint64_t component,
-			uint8_t ret[TRACE_SPAN_SIZE])
+void trace_span_of_step(const char *cluster, uint32_t job_id, uint32_t restarts, uint32_t step_id,
+			uint64_t component, uint8_t ret[TRACE_SPAN_SIZE])
 {
 	char text[512];
-	int n = snprintf(text, sizeof(text), "%.255s/%" PRIu32 ",%" PRIu32 ".%" PRIu32, cluster, job_id, restarts, step_id);
+	int n = snprintf(text, sizeof(text), "%.255s/%" PRIu32 ",%" PRIu32 ".%" PRIu32, cluster, job_id,
+			 restarts, step_id);
 
 	if (component && n > 0)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "+%" PRIu64, component);

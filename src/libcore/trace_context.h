@@ -44,7 +44,7 @@ void trace_id_of_job(const char *key, size_t key_len, uint8_t ret[TRACE_ID_SIZE]
 /* WHAT is the span's name, "job" or "queue". */
 void trace_span_of_job(const char *key, size_t key_len, const char *what, uint8_t ret[TRACE_SPAN_SIZE]);
 /* COMPONENT is the component of a heterogeneous step; 0 for the first, and for other steps. */
-void trace_span_of_step(const char *cluster, uint32_t job_id, uint32_t restarts, uint32_t step_id, uint64_t component,
-			uint8_t ret[TRACE_SPAN_SIZE]);
+void trace_span_of_step(const char *cluster, uint32_t job_id, uint32_t restarts, uint32_t step_id,
+			uint64_t component, uint8_t ret[TRACE_SPAN_SIZE]);
 
 #endif

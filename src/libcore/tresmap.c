@@ -92,7 +92,8 @@ int tresmap_named_value(const char *usage, const char *name, uint64_t *ret)
 		size_t len = strcspn(usage, ",");
 
 		if (len > name_len && !strncmp(usage, name, name_len) && usage[name_len] == '=') {
-			(void)snprintf(text, sizeof(text), "%.*s", (int)(len - name_len - 1), usage + name_len + 1);
+			(void)snprintf(text, sizeof(text), "%.*s", (int)(len - name_len - 1),
+				       usage + name_len + 1);
 			if (!strcmp(name, "cpu"))
 				return parse_clock(text, ret);
 			if (parse_u64(text, &value) < 0 || value >= FIRST_UNKNOWN)
@@ -154,8 +155,7 @@ static enum metric nodes_metric(enum metric m)
 }
 
 int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
-		const struct values *values, uint32_t nnodes, uint64_t *ret_max,
-		uint32_t *ret_nodeid)
+		const struct values *values, uint32_t nnodes, uint64_t *ret_max, uint32_t *ret_nodeid)
 {
 	enum metric nodes = nodes_metric(m);
 	uint64_t value;

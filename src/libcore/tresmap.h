@@ -8,7 +8,7 @@
 
 #include "src/libcore/metric.h"
 
-#define TRESMAP_CPU UINT32_C(1)	   /* slurmdb.h: TRES_CPU ...; the same in every database */
+#define TRESMAP_CPU UINT32_C(1) /* slurmdb.h: TRES_CPU ...; the same in every database */
 #define TRESMAP_MEM UINT32_C(2)
 #define TRESMAP_ENERGY UINT32_C(3)
 
@@ -57,7 +57,6 @@ uint32_t tresmap_cpus(const char *tres);
  * the metric, or not all nodes know the value.
  */
 int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
-		const struct values *values, uint32_t nnodes, uint64_t *ret_max,
-		uint32_t *ret_nodeid);
+		const struct values *values, uint32_t nnodes, uint64_t *ret_max, uint32_t *ret_nodeid);
 
 #endif

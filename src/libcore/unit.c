@@ -13,29 +13,28 @@ struct unit_step {
 };
 
 static const struct unit_step energy[] = { { UINT64_C(3600000000000), "kWh" },
-				      { 1000000000, "kJ" },
-				      { 1000000, "J" },
-				      { 1000, "mJ" },
-				      { 1, "uJ" } };
+					   { 1000000000, "kJ" },
+					   { 1000000, "J" },
+					   { 1000, "mJ" },
+					   { 1, "uJ" } };
 static const struct unit_step watt_hours[] = { { UINT64_C(3600000000000000), "MWh" },
-					  { UINT64_C(3600000000000), "kWh" },
-					  { UINT64_C(3600000000), "Wh" },
-					  { 3600000, "mWh" },
-					  { 3600, "uWh" },
-					  { 1, "uWh" } };
-static const struct unit_step mass[] = { { UINT64_C(1000000000000), "kg" },
-				    { 1000000000, "g" },
-				    { 1000000, "mg" },
-				    { 1000, "ug" },
-				    { 1, "ng" } };
+					       { UINT64_C(3600000000000), "kWh" },
+					       { UINT64_C(3600000000), "Wh" },
+					       { 3600000, "mWh" },
+					       { 3600, "uWh" },
+					       { 1, "uWh" } };
+static const struct unit_step mass[] = {
+	{ UINT64_C(1000000000000), "kg" }, { 1000000000, "g" }, { 1000000, "mg" }, { 1000, "ug" }, { 1, "ng" }
+};
 static const struct unit_step bytes[] = { { UINT64_C(1) << 50, "PiB" }, { UINT64_C(1) << 40, "TiB" },
-				     { 1 << 30, "GiB" },	    { 1 << 20, "MiB" },
-				     { 1 << 10, "KiB" },	    { 1, "B" } };
-static const struct unit_step seconds[] = { { NSEC_PER_SEC, "s" }, { 1000000, "ms" }, { 1000, "us" },
-				       { 1, "ns" } };
+					  { 1 << 30, "GiB" },		{ 1 << 20, "MiB" },
+					  { 1 << 10, "KiB" },		{ 1, "B" } };
+static const struct unit_step seconds[] = {
+	{ NSEC_PER_SEC, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" }
+};
 static const struct unit_step large[] = { { UINT64_C(1000000000000), "T" },
-				     { 1000000000, "G" },
-				     { 1000000, "M" } };
+					  { 1000000000, "G" },
+					  { 1000000, "M" } };
 
 static void unit_scaled(const struct unit_step *s, uint64_t value, char *buf, size_t size)
 {
@@ -81,8 +80,8 @@ static void unit_text_duration(uint64_t ns, char *buf, size_t size)
 	uint64_t s = ns / NSEC_PER_SEC;
 
 	if (s >= 3600)
-		(void)snprintf(buf, size, "%" PRIu64 "h%02" PRIu64 "m%02" PRIu64 "s", s / 3600,
-			       s / 60 % 60, s % 60);
+		(void)snprintf(buf, size, "%" PRIu64 "h%02" PRIu64 "m%02" PRIu64 "s", s / 3600, s / 60 % 60,
+			       s % 60);
 	else if (s >= 120)
 		(void)snprintf(buf, size, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
 	else

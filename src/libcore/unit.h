@@ -28,10 +28,11 @@ struct unit_info {
 	const char *base;   /* the base unit, in graphs: "J" */
 	const char *rate;   /* the base unit per second, in graphs: "W" */
 	const char *doc;    /* the base unit, in doc/metrics.md: "J" */
-	uint64_t scale;	    /* so many make one of the base unit, in which JSON, SQL and Prometheus have values */
-	bool is_decimal;    /* SQL has fractions of the base unit */
-	int rate_digits;    /* decimals of a rate in traces */
-	const char *tres;   /* the unit in TRES: "J" */
+	/* so many make one of the base unit, in which JSON, SQL and Prometheus have values */
+	uint64_t scale;
+	bool is_decimal;  /* SQL has fractions of the base unit */
+	int rate_digits;  /* decimals of a rate in traces */
+	const char *tres; /* the unit in TRES: "J" */
 	uint64_t tres_scale;
 	const char *fast_tres; /* the same for a metric that is METRIC_FAST */
 	uint64_t fast_tres_scale;

@@ -153,8 +153,7 @@ static int parse_row(char *line, struct row *ret, const char **ret_why)
 
 /* Calls EACH for each row of TEXT until EACH fails; errors name the line. */
 static int walk(const char *path, char *text,
-		int (*each)(void *ctx, const struct emission_factor *f, const char *iso3,
-			    struct errmsg *err),
+		int (*each)(void *ctx, const struct emission_factor *f, const char *iso3, struct errmsg *err),
 		void *ctx, struct errmsg *err)
 {
 	unsigned int line = 0;
@@ -172,8 +171,7 @@ static int walk(const char *path, char *text,
 		text[strcspn(text, "\r")] = '\0';
 		if (++line == 1) {
 			if (strcmp(text, TABLE_HEAD))
-				return errmsg_set(err, -EINVAL, "%s:1: not '%s'", path,
-						  TABLE_HEAD);
+				return errmsg_set(err, -EINVAL, "%s:1: not '%s'", path, TABLE_HEAD);
 			continue;
 		}
 		if (!*text)
@@ -186,8 +184,7 @@ static int walk(const char *path, char *text,
 		(void)snprintf(f.source, sizeof(f.source), "%s", EMBER);
 		rc = each(ctx, &f, row.iso3, err);
 		if (rc == -EEXIST)
-			return errmsg_set(err, -EINVAL, "%s:%u: %s is listed twice", path, line,
-					  row.iso2);
+			return errmsg_set(err, -EINVAL, "%s:%u: %s is listed twice", path, line, row.iso2);
 		if (rc < 0)
 			return rc;
 	}
@@ -226,8 +223,7 @@ struct search {
 };
 
 /* Walks on after the country is found, so that a malformed row anywhere is reported. */
-static int find_country(void *ctx, const struct emission_factor *f, const char *iso3,
-			struct errmsg *err)
+static int find_country(void *ctx, const struct emission_factor *f, const char *iso3, struct errmsg *err)
 {
 	struct search *s = ctx;
 
@@ -250,12 +246,25 @@ void emission_world(struct emission_factor *ret)
 	(void)snprintf(ret->source, sizeof(ret->source), "world mean, IEA 2019");
 }
 
-/* Codes and names that ISO 3166 and the table do not have: of the EU's style guide, of sports, in common use. */
+/*
+ * Codes and names that ISO 3166 and the table do not have: of the EU's style guide, of sports, in common use.
+ */
 static const char *const usual[][2] = {
-	{ "UK", "GB" },	 { "EL", "GR" },  { "UAE", "AE" }, { "GER", "DE" }, { "SUI", "CH" },
-	{ "DEN", "DK" }, { "POR", "PT" }, { "GRE", "GR" }, { "CRO", "HR" },
-	{ "SLO", "SI" }, { "BUL", "BG" }, { "Great Britain", "GB" },
-	{ "Czech Republic", "CZ" }, { "The Netherlands", "NL" }, { "United States of America", "US" },
+	{ "UK", "GB" },
+	{ "EL", "GR" },
+	{ "UAE", "AE" },
+	{ "GER", "DE" },
+	{ "SUI", "CH" },
+	{ "DEN", "DK" },
+	{ "POR", "PT" },
+	{ "GRE", "GR" },
+	{ "CRO", "HR" },
+	{ "SLO", "SI" },
+	{ "BUL", "BG" },
+	{ "Great Britain", "GB" },
+	{ "Czech Republic", "CZ" },
+	{ "The Netherlands", "NL" },
+	{ "United States of America", "US" },
 };
 
 int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE])
@@ -288,8 +297,7 @@ int emission_guess(const char *path, const char *country, char ret_code[EMISSION
 	return -ENOENT;
 }
 
-int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
-		    struct errmsg *err)
+int emission_lookup(const char *path, const char *country, struct emission_factor *ret, struct errmsg *err)
 {
 	struct search s = { .country = country };
 	char meant[EMISSION_CODE_SIZE];
@@ -303,10 +311,13 @@ int emission_lookup(const char *path, const char *country, struct emission_facto
 	if (rc < 0)
 		return rc;
 	if (!s.found && emission_guess(path, country, meant) == 0)
-		return errmsg_set(err, -ENOENT, "%s: no country '%s'; did you mean %s?", path, country, meant);
+		return errmsg_set(err, -ENOENT, "%s: no country '%s'; did you mean %s?", path, country,
+				  meant);
 	if (!s.found && !is_code(country, 2) && !is_code(country, 3))
-		return errmsg_set(err, -ENOENT, "%s: no country '%s'; a country is an ISO 3166 code of two or three "
-				  "letters, such as GB", path, country);
+		return errmsg_set(err, -ENOENT,
+				  "%s: no country '%s'; a country is an ISO 3166 code of two or three "
+				  "letters, such as GB",
+				  path, country);
 	if (!s.found)
 		return errmsg_set(err, -ENOENT, "%s: no country '%s'", path, country);
 	*ret = s.factor;

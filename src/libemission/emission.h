@@ -44,8 +44,8 @@ struct emission_factor {
 	uint32_t year;	     /* 0: not a yearly mean */
 	enum emission_kind kind;
 	enum emission_scope scope;
-	char region[24];     /* ISO alpha-2 code, or a provider's grid zone; "": the world */
-	char source[64];     /* whom to cite */
+	char region[24]; /* ISO alpha-2 code, or a provider's grid zone; "": the world */
+	char source[64]; /* whom to cite */
 };
 
 /* Returns the path of the installed table, which is used if EmissionFactorFile is empty. */
@@ -56,14 +56,13 @@ const char *emission_default_file(void);
  * the world mean, and PATH is not read. -ENOENT: no such file or country. -EINVAL: a malformed row;
  * ERR names file and line.
  */
-int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
-		    struct errmsg *err);
+int emission_lookup(const char *path, const char *country, struct emission_factor *ret, struct errmsg *err);
 
 #define EMISSION_CODE_SIZE 3
 
 /*
- * Finds the alpha-2 code that COUNTRY, which emission_lookup() does not know, stands for: a country's name in the table, or
- * a usual mistake such as UK or GER. -ENOENT: none.
+ * Finds the alpha-2 code that COUNTRY, which emission_lookup() does not know, stands for: a country's name in
+ * the table, or a usual mistake such as UK or GER. -ENOENT: none.
  */
 int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE]);
 

@@ -101,8 +101,8 @@ static uint64_t ug_per_kwh(const struct emission_factor *f)
 	return f->mg_per_kwh * EMISSION_UG_PER_MG;
 }
 
-void factor_chain_walk(const struct factor_chain *c, uint64_t from_wall_ns,
-		       uint64_t until_wall_ns, factor_chain_fn each, void *ctx)
+void factor_chain_walk(const struct factor_chain *c, uint64_t from_wall_ns, uint64_t until_wall_ns,
+		       factor_chain_fn each, void *ctx)
 {
 	uint64_t t = from_wall_ns;
 
@@ -155,8 +155,7 @@ void factor_chain_mix(const struct factor_chain *c, uint64_t from_wall_ns, uint6
 	ret->mean_ug_per_kwh = (uint64_t)((sum.weighted + window / 2) / window);
 }
 
-void factor_mix_split(const struct factor_mix *m, uint64_t energy_uj,
-		      uint64_t ret_uj[FACTOR_STEP_N])
+void factor_mix_split(const struct factor_mix *m, uint64_t energy_uj, uint64_t ret_uj[FACTOR_STEP_N])
 {
 	unsigned int only = m->now_step;
 	unsigned int n = 0;

@@ -34,9 +34,9 @@ const char *factor_step_name(enum factor_step step); /* "fresh", "last", "static
 
 /* The chain as the site configured it. It may be copied; the series is borrowed. */
 struct factor_chain {
-	struct emission_factor fixed; /* the last link: static or default */
-	char region[24];	      /* region in the series; empty: none */
-	uint64_t fresh_age_s, max_age_s; /* when a point stops being fresh, and last */
+	struct emission_factor fixed;	    /* the last link: static or default */
+	char region[24];		    /* region in the series; empty: none */
+	uint64_t fresh_age_s, max_age_s;    /* when a point stops being fresh, and last */
 	const struct factor_series *series; /* NULL: none */
 };
 
@@ -48,9 +48,9 @@ int factor_chain_setup(const struct settings *s, struct factor_chain *ret, struc
 
 /* The factors used in a window of time. */
 struct factor_mix {
-	uint64_t ns[FACTOR_STEP_N];  /* time per link; the times add up to the window */
-	uint64_t mean_ug_per_kwh;    /* weighted by time, before PUE */
-	unsigned int changes;	     /* how often the factor changes in the window */
+	uint64_t ns[FACTOR_STEP_N]; /* time per link; the times add up to the window */
+	uint64_t mean_ug_per_kwh;   /* weighted by time, before PUE */
+	unsigned int changes;	    /* how often the factor changes in the window */
 	/* the factor in use at the end of the window */
 	struct emission_factor now;
 	enum factor_step now_step;
@@ -70,14 +70,13 @@ void factor_chain_mix(const struct factor_chain *c, uint64_t from_wall_ns, uint6
  */
 typedef void (*factor_chain_fn)(void *ctx, const struct emission_factor *f, enum factor_step step,
 				uint64_t ns);
-void factor_chain_walk(const struct factor_chain *c, uint64_t from_wall_ns,
-		       uint64_t until_wall_ns, factor_chain_fn each, void *ctx);
+void factor_chain_walk(const struct factor_chain *c, uint64_t from_wall_ns, uint64_t until_wall_ns,
+		       factor_chain_fn each, void *ctx);
 
 /*
  * Splits ENERGY_UJ, spread evenly over the window of M, by link; the parts add up to ENERGY_UJ. The
  * emissions of that energy are emission_ng() with m->mean_ug_per_kwh.
  */
-void factor_mix_split(const struct factor_mix *m, uint64_t energy_uj,
-		      uint64_t ret_uj[FACTOR_STEP_N]);
+void factor_mix_split(const struct factor_mix *m, uint64_t energy_uj, uint64_t ret_uj[FACTOR_STEP_N]);
 
 #endif

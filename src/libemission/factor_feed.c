@@ -46,8 +46,7 @@ struct factor_feed {
 	size_t len, size;
 };
 
-int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **ret,
-		     struct errmsg *err)
+int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **ret, struct errmsg *err)
 {
 	const char *dir = o->helper_dir && *o->helper_dir ? o->helper_dir : CEEMS_LIBEXECDIR;
 	struct factor_feed *f;
@@ -62,8 +61,7 @@ int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **r
 	f->offset_ns = o->offset_ns;
 	if ((size_t)snprintf(f->path, sizeof(f->path), "%s", o->path) >= sizeof(f->path) ||
 	    (size_t)snprintf(f->region, sizeof(f->region), "%s", o->region) >= sizeof(f->region) ||
-	    (size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-series", dir) >=
-		    sizeof(f->program)) {
+	    (size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-series", dir) >= sizeof(f->program)) {
 		free(f);
 		return errmsg_set(err, -ENAMETOOLONG, "%s: too long", o->path);
 	}
@@ -89,7 +87,7 @@ static void feed_tell(struct factor_feed *f, const char *trouble)
 	case LOGGER_BEGINS:
 		logger_error("%semission factors: %s; %s", f->who, trouble,
 			     f->series.n ? "the factors read last are used until EmissionMaxAge" :
-					     "the yearly mean is used");
+					   "the yearly mean is used");
 		break;
 	case LOGGER_ENDS:
 		logger_info("%semission factors: %s is read again", f->who, f->path);
@@ -179,8 +177,8 @@ static bool take_line(struct factor_feed *f, const char *line)
 	} else if (!strcmp(line, FACTOR_FEED_SAME)) {
 		f->is_same = true;
 	} else if (!strncmp(line, FACTOR_FEED_STAMP, strlen(FACTOR_FEED_STAMP))) {
-		(void)snprintf(f->new_stamp, sizeof(f->new_stamp), "%.*s",
-			       (int)sizeof(f->new_stamp) - 1, line + strlen(FACTOR_FEED_STAMP));
+		(void)snprintf(f->new_stamp, sizeof(f->new_stamp), "%.*s", (int)sizeof(f->new_stamp) - 1,
+			       line + strlen(FACTOR_FEED_STAMP));
 	} else if (!f->new_stamp[0] || !strncmp(line, "error - ", 8) || add_line(f, line) < 0) {
 		/* or a message of the dynamic linker */
 		feed_tell(f, !strncmp(line, "error - ", 8) ? line + 8 : line);

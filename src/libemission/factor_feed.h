@@ -38,8 +38,7 @@ struct factor_feed_options {
 /*
  * Creates the feed; the first poll starts the helper. -EINVAL: no region; -ENOMEM; -ENAMETOOLONG.
  */
-int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **ret,
-		     struct errmsg *err);
+int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **ret, struct errmsg *err);
 /* Kills the helper and frees F; waits for the helper's end only 0.1 s. NULL: no-op. */
 void factor_feed_close(struct factor_feed *f);
 

@@ -31,8 +31,8 @@ int factor_point_compare(const struct factor_point *a, const struct factor_point
 }
 
 /* Returns the index of the first point that is not before (REGION, KIND, T_S). */
-static size_t lower_bound(const struct factor_series *s, const char *region,
-			  enum emission_kind kind, uint64_t t_s)
+static size_t lower_bound(const struct factor_series *s, const char *region, enum emission_kind kind,
+			  uint64_t t_s)
 {
 	size_t lo = 0;
 	size_t hi = s->n;

@@ -48,8 +48,8 @@ void factor_series_fini(struct factor_series *s);
  * -EINVAL: ERR names line and mistake: a time not in UTC, a point that ends before it begins, a
  * factor too large, overlapping points, or a kind that a series cannot have. -ENOMEM.
  */
-int factor_series_parse(const char *name, const char *text, size_t len,
-			struct factor_series *ret, struct errmsg *err);
+int factor_series_parse(const char *name, const char *text, size_t len, struct factor_series *ret,
+			struct errmsg *err);
 /*
  * factor_series_parse() for the file PATH. -ENOENT: no such file. It may block as long as the file
  * system does, so threads of slurmd must not call it.
@@ -66,8 +66,7 @@ int factor_series_write(const char *path, const struct factor_series *s, struct 
  * count; overlapped points are cut or dropped. -EINVAL: P is not valid, see factor_point_flaw();
  * -ENOMEM.
  */
-int factor_series_add(struct factor_series *s, const struct factor_point *p,
-		      struct errmsg *err);
+int factor_series_add(struct factor_series *s, const struct factor_point *p, struct errmsg *err);
 /* Drops the points that ended before T_S. */
 void factor_series_expire(struct factor_series *s, uint64_t t_s);
 

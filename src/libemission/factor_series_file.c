@@ -174,8 +174,7 @@ static int take_rows(const struct reader *r, struct factor_series *ret, struct e
 }
 
 /* Parses TEXT, which is cut into its fields. */
-static int parse_text(const char *name, char *text, size_t len, struct factor_series *ret,
-		      struct errmsg *err)
+static int parse_text(const char *name, char *text, size_t len, struct factor_series *ret, struct errmsg *err)
 {
 	_cleanup_(reader_fini) struct reader r = { .name = name };
 	int rc;
@@ -190,8 +189,8 @@ static int parse_text(const char *name, char *text, size_t len, struct factor_se
 	return rc < 0 ? rc : take_rows(&r, ret, err);
 }
 
-int factor_series_parse(const char *name, const char *text, size_t len,
-			struct factor_series *ret, struct errmsg *err)
+int factor_series_parse(const char *name, const char *text, size_t len, struct factor_series *ret,
+			struct errmsg *err)
 {
 	_cleanup_free_ char *copy = malloc(len + 1);
 
@@ -206,7 +205,8 @@ int factor_series_read(const char *path, struct factor_series *ret, struct errms
 {
 	_cleanup_free_ char *text = NULL;
 	size_t len;
-	int rc = fileio_read_checked(path, FACTOR_SERIES_MAX_BYTES, trust_is_ours, /* st= */ NULL, &text, &len, err);
+	int rc = fileio_read_checked(path, FACTOR_SERIES_MAX_BYTES, trust_is_ours, /* st= */ NULL, &text,
+				     &len, err);
 
 	return rc < 0 ? rc : parse_text(path, text, len, ret, err);
 }
@@ -241,7 +241,6 @@ int factor_series_write(const char *path, const struct factor_series *s, struct 
 	if (fclose(out))
 		return errmsg_errno(err, -ENOMEM, "%s", path);
 	if (len >= FACTOR_SERIES_MAX_BYTES)
-		return errmsg_set(err, -EFBIG, "%s: more than %d bytes", path,
-				  FACTOR_SERIES_MAX_BYTES);
+		return errmsg_set(err, -EFBIG, "%s: more than %d bytes", path, FACTOR_SERIES_MAX_BYTES);
 	return fileio_write_durable(path, text, len, 0644, err);
 }

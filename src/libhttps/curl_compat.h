@@ -21,7 +21,8 @@ static inline void curl_compat_https_only(CURL *e, bool or_http)
 #if CURL_COMPAT_AS_OF >= 0x075500 /* 7.85 */
 	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, or_http ? "https,http" : "https");
 #else
-	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTPS | (or_http ? CURLPROTO_HTTP : 0)));
+	(void)curl_easy_setopt(e, CURLOPT_PROTOCOLS,
+			       (long)(CURLPROTO_HTTPS | (or_http ? CURLPROTO_HTTP : 0)));
 #endif
 }
 

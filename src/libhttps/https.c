@@ -61,8 +61,8 @@ void https_prepare(CURL *e, const struct https_options *o, struct https_body *bo
 	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, body);
 }
 
-int https_result(CURLcode code, const char *name, const char *why,
-		 const struct https_body *body, struct errmsg *err)
+int https_result(CURLcode code, const char *name, const char *why, const struct https_body *body,
+		 struct errmsg *err)
 {
 	if (code == CURLE_OK)
 		return 0;
@@ -73,15 +73,14 @@ int https_result(CURLcode code, const char *name, const char *why,
 			  code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT :
 			  code == CURLE_PEER_FAILED_VERIFICATION ||
 					  /* libcurl 7.62 made these two one */
-					  code == CURLE_SSL_CACERT ||
-					  code == CURLE_SSL_CACERT_BADFILE ?
+					  code == CURLE_SSL_CACERT || code == CURLE_SSL_CACERT_BADFILE ?
 							     -EACCES :
 							     -EIO,
 			  "%s: %s", name, *why ? why : curl_easy_strerror(code));
 }
 
-int https_post(CURL *e, const struct https_options *o, struct curl_slist *headers, const void *data, size_t len,
-	       struct https_body *body, char *why, long *ret_status, struct errmsg *err)
+int https_post(CURL *e, const struct https_options *o, struct curl_slist *headers, const void *data,
+	       size_t len, struct https_body *body, char *why, long *ret_status, struct errmsg *err)
 {
 	CURLcode code;
 	int rc;

@@ -23,7 +23,7 @@ struct https_body {
 
 struct https_options {
 	const char *url;
-	const char *name; /* of the server in errors of https_post(); NULL: URL */
+	const char *name;    /* of the server in errors of https_post(); NULL: URL */
 	const char *ca_file; /* the only certificates to trust; empty: the system's */
 	const char *proxy;   /* empty: none */
 	long connect_ms, total_ms;
@@ -40,14 +40,14 @@ void https_prepare(CURL *e, const struct https_options *o, struct https_body *bo
  * Converts the result of a transfer to 0 or -errno: -ETIMEDOUT; -EMSGSIZE: the answer is too long;
  * -EACCES: the certificate was not accepted; -EIO: any other failure. NAME is the address, for ERR.
  */
-int https_result(CURLcode code, const char *name, const char *why,
-		 const struct https_body *body, struct errmsg *err);
+int https_result(CURLcode code, const char *name, const char *why, const struct https_body *body,
+		 struct errmsg *err);
 
 /*
- * Sends DATA[len] by POST with HEADERS, as https_prepare() has it for O. Sets *RET_STATUS to the HTTP status code if there
- * was an answer. Returns 0 or an error of https_result().
+ * Sends DATA[len] by POST with HEADERS, as https_prepare() has it for O. Sets *RET_STATUS to the HTTP status
+ * code if there was an answer. Returns 0 or an error of https_result().
  */
-int https_post(CURL *e, const struct https_options *o, struct curl_slist *headers, const void *data, size_t len,
-	       struct https_body *body, char *why, long *ret_status, struct errmsg *err);
+int https_post(CURL *e, const struct https_options *o, struct curl_slist *headers, const void *data,
+	       size_t len, struct https_body *body, char *why, long *ret_status, struct errmsg *err);
 
 #endif

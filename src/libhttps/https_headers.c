@@ -17,8 +17,8 @@
 /* Returns whether only the client may set the header NAME. */
 static bool is_ours(const char *name)
 {
-	static const char *const ours[] = { "Connection", "Content-Encoding", "Content-Length", "Content-Type",
-					    "Expect", "Transfer-Encoding" };
+	static const char *const ours[] = { "Connection",   "Content-Encoding", "Content-Length",
+					    "Content-Type", "Expect",		"Transfer-Encoding" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ours); i++)
@@ -47,7 +47,8 @@ static void cut_blanks(char *text)
  * Appends the header in LINE, which has no newline, to *LIST. A line without a colon or a value is an
  * error, because libcurl would take it as an order to remove one of its own headers.
  */
-static int add_line(const char *path, unsigned int at, char *line, struct curl_slist **list, struct errmsg *err)
+static int add_line(const char *path, unsigned int at, char *line, struct curl_slist **list,
+		    struct errmsg *err)
 {
 	char *colon = strchr(line, ':');
 	struct curl_slist *more;
@@ -63,7 +64,8 @@ static int add_line(const char *path, unsigned int at, char *line, struct curl_s
 	if (is_ours(line))
 		return errmsg_set(err, -EINVAL, "%s:%u: %s cannot be set", path, at, line);
 	if (!*value || !is_printable(value))
-		return errmsg_set(err, -EINVAL, "%s:%u: %s is empty or has control characters", path, at, line);
+		return errmsg_set(err, -EINVAL, "%s:%u: %s is empty or has control characters", path, at,
+				  line);
 	*colon = ':';
 	more = curl_slist_append(*list, line);
 	if (!more)

@@ -18,11 +18,12 @@ struct account {
 	uint64_t by_counters_uj;      /* the part of the energy that was split by hardware counters */
 	/* Emissions of total_uj, times PUE. */
 	uint64_t co2e_ng[DOMAIN_N]; /* location-based: with the factor of the time of use */
-	uint64_t market_ng; /* market-based: with the factor of the site's contract */
-	uint64_t factor_uj[FACTOR_STEP_N]; /* total_uj by the kind of factor that its emissions were computed with */
+	uint64_t market_ng;	    /* market-based: with the factor of the site's contract */
+	/* total_uj by the kind of factor that its emissions were computed with */
+	uint64_t factor_uj[FACTOR_STEP_N];
 	/* Of these two, account_add() takes the larger value, not the sum. */
 	uint64_t lost_ns; /* how long a source was lost (sources.h) */
-	uint64_t lag_ns; /* the largest lag of a source */
+	uint64_t lag_ns;  /* the largest lag of a source */
 };
 
 uint64_t account_total_uj(const struct account *a);

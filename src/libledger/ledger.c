@@ -40,8 +40,7 @@ bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t dead
 
 		if (is_hinted && hints_mono_ns < deadline_mono_ns)
 			deadline_mono_ns = hints_mono_ns;
-		if (now / LEDGER_WAITED != m->seen / LEDGER_WAITED ||
-		    clock_mono_ns() >= deadline_mono_ns) {
+		if (now / LEDGER_WAITED != m->seen / LEDGER_WAITED || clock_mono_ns() >= deadline_mono_ns) {
 			m->seen = now;
 			return is_hinted;
 		}
@@ -156,10 +155,8 @@ const struct ledger_page *ledger_current(const struct ledger *l)
 const char *ledger_idle_name(enum ledger_idle idle)
 {
 	static const char *const names[] = {
-		[LEDGER_IDLE_NONE] = "none",
-		[LEDGER_IDLE_LEARNED] = "learned",
-		[LEDGER_IDLE_STATED] = "stated",
-		[LEDGER_IDLE_CONFIGURED] = "configured",
+		[LEDGER_IDLE_NONE] = "none",	       [LEDGER_IDLE_LEARNED] = "learned",
+		[LEDGER_IDLE_STATED] = "stated",       [LEDGER_IDLE_CONFIGURED] = "configured",
 		[LEDGER_IDLE_ESTIMATED] = "estimated",
 	};
 
@@ -188,8 +185,7 @@ const char *ledger_step_name(uint32_t step_id, char *buf, size_t size)
  * result in ARG is from one page. READ must accept any data, because the page may change while it reads.
  */
 static int read_page(const struct ledger *l,
-		     int (*read)(const struct ledger *l, const struct ledger_page *page,
-				 void *arg),
+		     int (*read)(const struct ledger *l, const struct ledger_page *page, void *arg),
 		     void *arg)
 {
 	int tries;
@@ -212,8 +208,7 @@ static int copy_page(const struct ledger *l, const struct ledger_page *page, voi
 
 	(void)l;
 	memcpy(to, page, offsetof(struct ledger_page, step));
-	if (to->nsteps > LEDGER_STEPS || to->njobs > LEDGER_JOBS ||
-	    to->nparts > PARTS_MAX)
+	if (to->nsteps > LEDGER_STEPS || to->njobs > LEDGER_JOBS || to->nparts > PARTS_MAX)
 		return -EAGAIN;
 	memcpy(to->step, page->step, to->nsteps * sizeof(*to->step));
 	memcpy(to->job, page->job, to->njobs * sizeof(*to->job));
@@ -318,8 +313,8 @@ static uint32_t find_job(const struct ledger *l, const struct ledger_page *page,
 		const struct ledger_slot *s = &l->file->slot[i];
 		uint32_t job = page->step[i].job;
 
-		if (s->id.job_id == job_id && page->step[i].claim == s->claim && job &&
-		    job <= LEDGER_JOBS && page->job[job - 1].job_id == job_id)
+		if (s->id.job_id == job_id && page->step[i].claim == s->claim && job && job <= LEDGER_JOBS &&
+		    page->job[job - 1].job_id == job_id)
 			return job;
 	}
 	for (i = 0; i < page->njobs && i < LEDGER_JOBS; i++)
@@ -347,8 +342,7 @@ static void add_slot(const struct ledger *l, uint32_t slot, struct values *whole
  * Adds the metric values of the job's steps that are still in their slots; the job's entry has the values
  * of the other steps. Returns true if there was such a step.
  */
-static bool add_slot_values(const struct ledger *l, const struct ledger_page *page,
-			    struct job_query *q)
+static bool add_slot_values(const struct ledger *l, const struct ledger_page *page, struct job_query *q)
 {
 	bool found = false;
 	uint32_t i;
@@ -427,7 +421,8 @@ void ledger_memory_values(const struct ledger_identity *id, const struct ledger_
 	if (seen->cache_bytes == UINT64_MAX)
 		values_miss(f, METRIC_CACHE_TIME, REASON_NO_MEMORY);
 	else
-		values_set(f, METRIC_CACHE_TIME, seen->cache_kib_s + ledger_kib_s(seen->cache_bytes, left_ns));
+		values_set(f, METRIC_CACHE_TIME,
+			   seen->cache_kib_s + ledger_kib_s(seen->cache_bytes, left_ns));
 	if (seen->swap_peak_bytes != UINT64_MAX)
 		values_set(f, METRIC_SWAP_PEAK, seen->swap_peak_bytes);
 }
@@ -449,8 +444,7 @@ static void set_or_miss(struct values *f, enum metric m, bool known, uint64_t va
 }
 
 /* Sets the emissions of account A, whose energy is known. A domain whose energy is unknown gets none. */
-static void emission_values(const struct ledger_page *page, const struct account *a,
-			    struct values *f)
+static void emission_values(const struct ledger_page *page, const struct account *a, struct values *f)
 {
 	bool known = page->factor_known || account_co2e_ng(a);
 	bool market = page->market_known || a->market_ng;
@@ -474,8 +468,7 @@ static void miss_emissions(struct values *f, enum metric_reason why)
 			values_miss(f, (enum metric)m, why);
 }
 
-void ledger_account_values(const struct ledger_page *page, const struct account *a,
-			   struct values *values)
+void ledger_account_values(const struct ledger_page *page, const struct account *a, struct values *values)
 {
 	enum metric_reason why = page->ticks ? REASON_NO_SENSOR : REASON_NOT_MEASURED;
 	bool in_use[SOURCE_N + 1] = { false };
@@ -492,8 +485,7 @@ void ledger_account_values(const struct ledger_page *page, const struct account 
 		set_or_miss(values, domain_table[i].fixed, known, a->static_uj[i], why);
 	}
 	for (i = 0; i < SOURCE_N; i++)
-		set_or_miss(values, source_metric(i), in_use[i] || a->source_uj[i],
-			    a->source_uj[i], why);
+		set_or_miss(values, source_metric(i), in_use[i] || a->source_uj[i], a->source_uj[i], why);
 	set_or_miss(values, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
 	set_or_miss(values, METRIC_SENSOR_LAG, any, a->lag_ns, why);
 	set_or_miss(values, METRIC_ENERGY, any, account_total_uj(a), why);

@@ -68,12 +68,12 @@ enum ledger_state {
 	SLOT_LEFT,
 };
 
-#define LEDGER_FLAG_REPORT (1u << 0) /* --ceems-report: print a table when the step ends */
-#define LEDGER_FLAG_PERF (1u << 1)   /* `request` is from --ceems-perf, not from PerfDefault */
-#define LEDGER_FLAG_PORTS (1u << 2)  /* this step counts the traffic of the node's RDMA ports */
-#define LEDGER_FLAG_PROFILE (1u << 3) /* --ceems-profile: ceems-profile samples this step */
+#define LEDGER_FLAG_REPORT (1u << 0)	 /* --ceems-report: print a table when the step ends */
+#define LEDGER_FLAG_PERF (1u << 1)	 /* `request` is from --ceems-perf, not from PerfDefault */
+#define LEDGER_FLAG_PORTS (1u << 2)	 /* this step counts the traffic of the node's RDMA ports */
+#define LEDGER_FLAG_PROFILE (1u << 3)	 /* --ceems-profile: ceems-profile samples this step */
 #define LEDGER_FLAG_UNPROFILED (1u << 4) /* --ceems-profile: ceems-profile could not be started */
-#define LEDGER_FLAG_CROWDED (1u << 5) /* the same, as too many other steps are profiled */
+#define LEDGER_FLAG_CROWDED (1u << 5)	 /* the same, as too many other steps are profiled */
 
 /* Identity of the step. Its slurmstepd writes it before SLOT_OPEN; it is constant afterwards. */
 struct ledger_identity {
@@ -81,13 +81,14 @@ struct ledger_identity {
 	uint32_t step_id;
 	uint32_t het_comp;
 	uint32_t uid;
-	uint32_t node_id;     /* rank of the node within the step */
+	uint32_t node_id; /* rank of the node within the step */
 	uint32_t node_count;
-	uint32_t job_cpus;    /* CPUs that the job has on this node */
+	uint32_t job_cpus; /* CPUs that the job has on this node */
 	uint32_t step_cpus;
 	uint64_t job_mem_mb;
 	uint64_t step_mem_mb;
-	uint64_t limit_mem_mb; /* the memory limit that Slurm gave the step; 0: Slurm does not allocate memory */
+	/* the memory limit that Slurm gave the step; 0: Slurm does not allocate memory */
+	uint64_t limit_mem_mb;
 	uint64_t start_wall_ns;
 	/* job_cpus and step_cpus by socket. All 0: the sockets are not known, and all sockets are assumed. */
 	uint32_t job_socket_cpus[SOCKETS_MAX];
@@ -108,10 +109,12 @@ struct ledger_live {
 
 struct ledger_slot {
 	_Atomic uint32_t state; /* enum ledger_state; stored after the fields that the new state publishes */
-	_Atomic uint32_t flags;	/* LEDGER_FLAG_*; the slurmstepd sets them at the latest when it forks the tasks */
-	_Atomic int32_t stepd_pid; /* a slurmstepd claims the slot by changing 0 to its pid; 0: the slot is free */
-	uint32_t claim;		/* claim number: how often the slot was claimed. Identifies the step in it */
-	uint64_t stepd_start;	/* field 22 of /proc/PID/stat; reveals that another process reused the pid */
+	/* LEDGER_FLAG_*; the slurmstepd sets them at the latest when it forks the tasks */
+	_Atomic uint32_t flags;
+	/* a slurmstepd claims the slot by changing 0 to its pid; 0: the slot is free */
+	_Atomic int32_t stepd_pid;
+	uint32_t claim;	      /* claim number: how often the slot was claimed. Identifies the step in it */
+	uint64_t stepd_start; /* field 22 of /proc/PID/stat; reveals that another process reused the pid */
 	uint64_t t_open_mono_ns;
 	uint64_t t_close_mono_ns;
 	/*
@@ -124,11 +127,11 @@ struct ledger_slot {
 	uint64_t final_busy_ns; /* CPU time of the step at its end; UINT64_MAX: not known */
 	/* The next three are written together with `flags`. */
 	struct perf_request request;	/* --ceems-perf or PerfDefault */
-	uint64_t trace_ns;	/* interval of --ceems-trace; 0: the option was not given */
+	uint64_t trace_ns;		/* interval of --ceems-trace; 0: the option was not given */
 	struct profile_request profile; /* --ceems-profile; if hz is 0, the option was not given */
 	struct ledger_identity id;
 	_Atomic uint32_t values_seq; /* odd: being written */
-	uint32_t forbidden; /* what ForbidOptions forbids to the job, see forbid.h; set before `request` */
+	uint32_t forbidden;   /* what ForbidOptions forbids to the job, see forbid.h; set before `request` */
 	struct values values; /* written by the slurmstepd, without energy; final from SLOT_CLOSING on */
 	struct ledger_live live; /* written by the sampler */
 };
@@ -148,8 +151,8 @@ struct ledger_memory {
 /* The account of the step in a slot. Only the sampler writes it, in the page that it makes current. */
 struct ledger_step_account {
 	struct account energy;
-	uint64_t busy_ns; /* CPU time booked so far */
-	uint64_t told_mono_ns; /* when busy_ns was read; 0: never yet */
+	uint64_t busy_ns;	/* CPU time booked so far */
+	uint64_t told_mono_ns;	/* when busy_ns was read; 0: never yet */
 	uint64_t until_mono_ns; /* the step is booked up to this time; 0: no tick has seen it */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
@@ -166,8 +169,8 @@ struct ledger_job_account {
 	uint32_t open_slots;
 	uint64_t mem_mb;
 	uint64_t start_wall_ns;
-	uint64_t last_seen_mono_ns; /* when the step that ended last ended */
-	uint32_t gpu_ppm[GPUS_MAX]; /* share of each GPU that the job holds */
+	uint64_t last_seen_mono_ns;	  /* when the step that ended last ended */
+	uint32_t gpu_ppm[GPUS_MAX];	  /* share of each GPU that the job holds */
 	uint16_t gpu_instances[GPUS_MAX]; /* MIG slices that the job holds: bit N for GPU instance N */
 	/* Energy, metric values and CPU time of the steps that left their slots. */
 	struct account closed;
@@ -177,9 +180,9 @@ struct ledger_job_account {
 
 /* Where the idle power of a part comes from. */
 enum ledger_idle {
-	LEDGER_IDLE_NONE, /* it is not known; then all energy of the part is dynamic */
+	LEDGER_IDLE_NONE,    /* it is not known; then all energy of the part is dynamic */
 	LEDGER_IDLE_LEARNED, /* measured while the part was idle */
-	LEDGER_IDLE_STATED, /* given by the source, which is a model */
+	LEDGER_IDLE_STATED,  /* given by the source, which is a model */
 	LEDGER_IDLE_CONFIGURED,
 	LEDGER_IDLE_ESTIMATED, /* from how power changes with activity, as the part was never seen idle */
 };
@@ -189,50 +192,54 @@ const char *ledger_idle_name(enum ledger_idle idle); /* "none", "learned", ... *
 struct ledger_part {
 	uint8_t domain; /* enum domain */
 	uint8_t unit;
-	uint8_t source;	 /* enum source_id; domain, unit and source together identify the part */
-	uint8_t quality; /* enum reading_quality */
-	uint32_t idle;	 /* enum ledger_idle */
-	uint64_t energy_uj; /* measured since the part was first seen */
-	uint64_t power_mw;  /* over the last whole SampleInterval */
-	uint64_t idle_mw;   /* the idle power that is used */
-	uint64_t learned_mw; /* the idle power as learned; 0: not learned yet */
+	uint8_t source;		   /* enum source_id; domain, unit and source together identify the part */
+	uint8_t quality;	   /* enum reading_quality */
+	uint32_t idle;		   /* enum ledger_idle */
+	uint64_t energy_uj;	   /* measured since the part was first seen */
+	uint64_t power_mw;	   /* over the last whole SampleInterval */
+	uint64_t idle_mw;	   /* the idle power that is used */
+	uint64_t learned_mw;	   /* the idle power as learned; 0: not learned yet */
 	uint64_t t_energy_mono_ns; /* when the part last had energy; 0: not yet */
 };
 
 struct ledger_page {
-	uint64_t t_mono_ns;	/* of the last tick; 0: none yet */
+	uint64_t t_mono_ns; /* of the last tick; 0: none yet */
 	uint64_t t_wall_ns;
-	uint64_t node_busy_ns;	/* CPU time of all processes since boot */
+	uint64_t node_busy_ns;		      /* CPU time of all processes since boot */
 	uint64_t socket_busy_ns[SOCKETS_MAX]; /* node_busy_ns by socket */
 	uint32_t socket_cpus[SOCKETS_MAX];    /* number of CPUs that the kernel has on each socket */
 	struct source_state state[SOURCE_N];
 	struct account measured;
 	struct account unallocated;
 	struct account system;
-	struct account retired;	     /* of jobs that are no longer listed below */
+	struct account retired; /* of jobs that are no longer listed below */
 	/* of all parts of a domain */
 	uint64_t power_mw[DOMAIN_N];
 	uint64_t idle_mw[DOMAIN_N];
 	uint32_t domain_source[DOMAIN_N]; /* enum source_id; SOURCE_N: no source */
 	uint32_t nparts;
 	struct ledger_part part[PARTS_MAX];
-	uint32_t factor_known;	     /* emissions were computed */
-	uint32_t factor_step;	     /* enum factor_step; with the next two: at the last tick */
+	uint32_t factor_known; /* emissions were computed */
+	uint32_t factor_step;  /* enum factor_step; with the next two: at the last tick */
 	struct emission_factor factor;
-	uint64_t factor_until_s;     /* the series gives this factor up to here; 0: it is not from the series */
-	uint32_t market_known;	     /* market-based emissions were computed */
+	/* the series gives this factor up to here; 0: it is not from the series */
+	uint64_t factor_until_s;
+	uint32_t market_known; /* market-based emissions were computed */
 	uint64_t market_mg_per_kwh;
 	uint64_t pue_milli;
 	uint64_t ticks;
 	uint64_t conservation_error_uj; /* |measured - booked|, summed over all ticks; must be 0 */
-	uint64_t rejected;	     /* implausible or failed counter readings */
+	uint64_t rejected;		/* implausible or failed counter readings */
 	uint64_t wraps;
-	uint64_t late;		     /* readings that came too late, and ticks at which a meter's last reading was too old */
-	uint64_t disagreement_uj;    /* by how much the energy of all parts exceeded that of the node's own sensor */
-	uint64_t gaps;		     /* ticks longer than 10 SampleIntervals */
-	uint64_t lost_steps;	     /* steps whose slurmstepd died while the slot was OPEN */
-	uint64_t slots_full;	     /* claims that found no slot */
-	uint32_t nsteps, njobs;	     /* how many entries of step[] and job[] were ever used; the others are empty */
+	/* readings that came too late, and ticks at which a meter's last reading was too old */
+	uint64_t late;
+	/* by how much the energy of all parts exceeded that of the node's own sensor */
+	uint64_t disagreement_uj;
+	uint64_t gaps;	     /* ticks longer than 10 SampleIntervals */
+	uint64_t lost_steps; /* steps whose slurmstepd died while the slot was OPEN */
+	uint64_t slots_full; /* claims that found no slot */
+	/* how many entries of step[] and job[] were ever used; the others are empty */
+	uint32_t nsteps, njobs;
 	struct ledger_step_account step[LEDGER_STEPS];
 	struct ledger_job_account job[LEDGER_JOBS];
 };
@@ -254,11 +261,10 @@ int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *
  * For slurmstepd and the CLI. -ENOENT: no slurmd with the plugin ran since boot. -EPROTO: the file
  * has another layout.
  */
-int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret,
-		struct errmsg *err);
+int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret, struct errmsg *err);
 /*
- * Returns whether slurmd has replaced L by a new ledger in DIR since ledger_open(). It does so if its ledger has
- * another version. Nobody books into L any more.
+ * Returns whether slurmd has replaced L by a new ledger in DIR since ledger_open(). It does so if its ledger
+ * has another version. Nobody books into L any more.
  */
 bool ledger_is_replaced(const struct ledger *l, const char *dir);
 void ledger_close(struct ledger *l);
@@ -289,9 +295,11 @@ uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
 void ledger_memory_values(const struct ledger_identity *id, const struct ledger_memory *seen,
 			  uint64_t now_mono_ns, struct values *values);
 
-/* Fills the energy and emission metrics of VALUES from account A. PAGE says which sensors and factors there are. */
-void ledger_account_values(const struct ledger_page *page, const struct account *a,
-			   struct values *values);
+/*
+ * Fills the energy and emission metrics of VALUES from account A. PAGE says which
+ * sensors and factors there are.
+ */
+void ledger_account_values(const struct ledger_page *page, const struct account *a, struct values *values);
 /* As ledger_account_values(), with the current page. -EAGAIN as with ledger_snapshot(). */
 int ledger_values(const struct ledger *l, const struct account *a, struct values *values);
 
@@ -326,10 +334,11 @@ struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
 bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag);
 
 /*
- * Sets FLAG in SLOT and returns true, unless MAX other living steps of the node have FLAG, or MAX_OF_USER of the same user;
- * then returns false. Of steps that ask at once, perhaps too few get FLAG, but never too many.
+ * Sets FLAG in SLOT and returns true, unless MAX other living steps of the node have FLAG, or MAX_OF_USER of
+ * the same user; then returns false. Of steps that ask at once, perhaps too few get FLAG, but never too many.
  */
-bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max, unsigned int max_of_user);
+bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max,
+			unsigned int max_of_user);
 
 /*
  * Publishes the end of the step and its CPU time BUSY_NS (UINT64_MAX: not known). Call ledger_tell() with
@@ -341,16 +350,16 @@ int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_
 		  struct account *ret_energy);
 
 /*
- * Publishes in SLOT the metric values that only the caller, a plugin of the step's slurmstepd, can read. The last call
- * before ledger_finish() gives the final values. Two threads must not call this function at once.
+ * Publishes in SLOT the metric values that only the caller, a plugin of the step's slurmstepd, can read. The
+ * last call before ledger_finish() gives the final values. Two threads must not call this function at once.
  */
 void ledger_tell(struct ledger *l, unsigned int slot, const struct values *values);
 /* Reads what ledger_tell() published. False: the writer was killed while it wrote, or never stops writing. */
 bool ledger_told(const struct ledger_slot *s, struct values *ret);
 
 /*
- * Reads all metric values of a running step except its energy, both the sampler's and those of its slurmstepd.
- * -ENODATA: the sampler has not read the step yet.
+ * Reads all metric values of a running step except its energy, both the sampler's and those of its
+ * slurmstepd. -ENODATA: the sampler has not read the step yet.
  */
 int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *ret);
 
@@ -358,15 +367,18 @@ int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *r
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
 /* Gives the step's memory at the last tick. -ENODATA: no tick has read it. */
 int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
-/* Gives the use of the step's GPUs at the last tick. -ENODATA: the step holds no GPU, or no tick has read one. */
+/*
+ * Gives the use of the step's GPUs at the last tick. -ENODATA: the step holds no GPU,
+ * or no tick has read one.
+ */
 int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
 
 /* What one tick booked for a step. */
 struct ledger_view {
 	uint64_t t_mono_ns, t_wall_ns; /* time of the tick */
 	struct account energy;
-	uint64_t busy_ns;	/* CPU time of the step so far */
-	uint64_t told_mono_ns;	/* when busy_ns was read; 0: never yet */
+	uint64_t busy_ns;      /* CPU time of the step so far */
+	uint64_t told_mono_ns; /* when busy_ns was read; 0: never yet */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
 };
@@ -379,7 +391,10 @@ int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_vi
  */
 int ledger_await_tick(struct ledger *l, uint64_t timeout_ns);
 
-/* Gives the slot up. To be called after ledger_finish(), when the caller has read what it needs from the slot. */
+/*
+ * Gives the slot up. To be called after ledger_finish(), when the caller has read
+ * what it needs from the slot.
+ */
 void ledger_leave(struct ledger *l, unsigned int slot);
 
 /*
@@ -387,8 +402,7 @@ void ledger_leave(struct ledger *l, unsigned int slot);
  * slurmstepd is gone. For the extern step, which reports the whole job and so must end last. -ETIMEDOUT:
  * another step is still there.
  */
-int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
-		       uint64_t timeout_ns);
+int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot, uint64_t timeout_ns);
 
 /* --- the sampler ------------------------------------------------------------------------ */
 
@@ -398,7 +412,9 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
  */
 bool ledger_wait_request(struct ledger *l, uint64_t hints_mono_ns, uint64_t deadline_mono_ns);
 
-/* Ends the sampler's wait at once, without waiting for the tick itself. For tests and the end of the sampler. */
+/*
+ * Ends the sampler's wait at once, without waiting for the tick itself. For tests and the end of the sampler.
+ */
 void ledger_request_tick(struct ledger *l);
 
 /* Asks for a tick within some milliseconds; no process waits for it. Several hints lead to one tick. */
@@ -413,7 +429,9 @@ void ledger_turn(struct ledger *l);
 
 /* Publishes the metric values so far of the step that has SLOT with claim number CLAIM. */
 void ledger_set_live(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *values);
-/* Returns the values of ledger_set_live(). Only for the sampler's thread. NULL: there are none of that step. */
+/*
+ * Returns the values of ledger_set_live(). Only for the sampler's thread. NULL: there are none of that step.
+ */
 const struct values *ledger_live(const struct ledger *l, unsigned int slot, uint32_t claim);
 
 /* Publishes the mount points of the cgroup hierarchies, so that no slurmstepd has to look for them. */

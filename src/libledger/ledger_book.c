@@ -16,8 +16,8 @@
 /* A slot whose step has ended. This tick adds its account to the job's and frees the slot. */
 struct gone {
 	uint32_t slot;
-	uint32_t state; /* enum ledger_state, as read by ledger_book_collect() */
-	bool is_lost;	/* its slurmstepd died before it wrote the step's final values */
+	uint32_t state;	 /* enum ledger_state, as read by ledger_book_collect() */
+	bool is_lost;	 /* its slurmstepd died before it wrote the step's final values */
 	bool has_values; /* the slurmstepd or ledger_book_salvage() has given all metric values */
 };
 
@@ -31,7 +31,8 @@ struct ledger_book {
 	/* input, output and scratch memory of split_tick() */
 	struct split_line split[LEDGER_STEPS];
 	struct split_alloc job[LEDGER_JOBS];
-	uint32_t job_index[LEDGER_JOBS]; /* [I]: 1 + the index into job[] of page->job[I]; 0: it has no line */
+	/* [I]: 1 + the index into job[] of page->job[I]; 0: it has no line */
+	uint32_t job_index[LEDGER_JOBS];
 	struct account share[LEDGER_STEPS];
 	_Alignas(16) unsigned char work[];
 };
@@ -70,7 +71,10 @@ static void retire_job(struct ledger *l, struct ledger_page *page, uint32_t i)
 	ledger_job_changed(l, page, i);
 }
 
-/* Returns a free entry for a new job. If there is none, retires the job that ended first. LEDGER_JOBS: no entry. */
+/*
+ * Returns a free entry for a new job. If there is none, retires the job that ended
+ * first. LEDGER_JOBS: no entry.
+ */
 static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
 {
 	const struct ledger_job_key *key = l->maker->key;
@@ -80,15 +84,16 @@ static uint32_t spare_job(struct ledger *l, struct ledger_page *page)
 	for (i = 0; i < page->njobs; i++) {
 		if (!key[i].job_id)
 			return i;
-		if (!key[i].open_slots && (oldest == LEDGER_JOBS || key[i].last_seen_mono_ns <
-								    key[oldest].last_seen_mono_ns))
+		if (!key[i].open_slots &&
+		    (oldest == LEDGER_JOBS || key[i].last_seen_mono_ns < key[oldest].last_seen_mono_ns))
 			oldest = i;
 	}
 	if (page->njobs < LEDGER_JOBS)
 		return page->njobs++;
 	if (oldest < LEDGER_JOBS)
 		retire_job(l, page, oldest);
-	return oldest; /* there is one: a new step has no job yet, so fewer than LEDGER_JOBS jobs have open slots */
+	/* there is one: a new step has no job yet, so fewer than LEDGER_JOBS jobs have open slots */
+	return oldest;
 }
 
 /*
@@ -205,14 +210,13 @@ static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
 	};
 }
 
-static void add_line(struct ledger_book *b, const struct ledger_page *page, uint32_t slot,
-		     uint32_t state, bool is_dead, uint64_t now_mono_ns)
+static void add_line(struct ledger_book *b, const struct ledger_page *page, uint32_t slot, uint32_t state,
+		     bool is_dead, uint64_t now_mono_ns)
 {
 	const struct ledger_slot *s = &b->l->file->slot[slot];
 	const struct ledger_step_account *a = &page->step[slot];
 	/* if the step closed after NOW and its slurmstepd is dead, no later tick can book it */
-	bool has_ended = state >= SLOT_CLOSING &&
-			 (is_dead || s->t_close_mono_ns <= now_mono_ns);
+	bool has_ended = state >= SLOT_CLOSING && (is_dead || s->t_close_mono_ns <= now_mono_ns);
 	struct book_line *line = &b->line[b->nlines++];
 
 	*line = (struct book_line){
@@ -237,8 +241,8 @@ static void add_line(struct ledger_book *b, const struct ledger_page *page, uint
 		add_gone(b, slot, state);
 }
 
-static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32_t slot,
-			 uint32_t state, bool is_dead, uint64_t now_mono_ns)
+static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32_t slot, uint32_t state,
+			 bool is_dead, uint64_t now_mono_ns)
 {
 	const struct ledger_slot *s = &b->l->file->slot[slot];
 	struct ledger_step_account *a = &page->step[slot];
@@ -267,8 +271,8 @@ static bool is_new(const struct ledger_slot *s, uint64_t now_mono_ns)
 	return atomic_load(&s->state) >= SLOT_OPEN && now_mono_ns < s->t_open_mono_ns + NEW_NS;
 }
 
-size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
-			   uint64_t now_mono_ns, struct book_line **ret)
+size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns,
+			   struct book_line **ret)
 {
 	uint32_t used = ledger_slots_used(b->l);
 	uint32_t i;
@@ -286,8 +290,7 @@ size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
 			ledger_watch_forget(&b->watch[i]);
 			continue;
 		}
-		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start,
-						 is_new(s, now_mono_ns));
+		is_dead = !ledger_watch_is_alive(&b->watch[i], pid, s->stepd_start, is_new(s, now_mono_ns));
 		/* read the state after is_dead: of a dead slurmstepd, this is the last state */
 		state = atomic_load(&s->state);
 		if (state >= SLOT_OPEN) {
@@ -368,8 +371,7 @@ static void fill_line(const struct book_line *line, uint32_t job, struct split_l
 }
 
 /* Fills the lines and their jobs into IN. The hundreds of ended jobs in the page are left out. */
-static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
-		       struct split_input *in)
+static void fill_lines(struct ledger_book *b, const struct ledger_page *page, struct split_input *in)
 {
 	size_t i;
 
@@ -381,8 +383,8 @@ static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 		uint32_t *index = &b->job_index[a->job - 1];
 
 		if (!*index) {
-			b->job[in->njobs++] =
-				(struct split_alloc){ .cpus = job->cpus, .mem_mb = job->mem_mb };
+			b->job[in->njobs++] = (struct split_alloc){ .cpus = job->cpus,
+								    .mem_mb = job->mem_mb };
 			*index = (uint32_t)in->njobs;
 		}
 		widen_job(&b->job[*index - 1], &line->s->id);
@@ -393,8 +395,8 @@ static void fill_lines(struct ledger_book *b, const struct ledger_page *page,
 	in->nlines = b->nlines;
 }
 
-void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page, unsigned int unit, uint64_t from_ns,
-			  uint64_t until_ns, uint64_t *held)
+void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page, unsigned int unit,
+			  uint64_t from_ns, uint64_t until_ns, uint64_t *held)
 {
 	struct split_input in = { .from_ns = from_ns, .until_ns = until_ns };
 	unsigned int shift;
@@ -442,8 +444,8 @@ static void book_measured(struct ledger_page *page, const struct book_tick *tick
 	account_add(&page->measured, &a);
 }
 
-static int book_energy(struct ledger_book *b, struct ledger_page *page,
-		       const struct book_tick *tick, const struct ledger_charge *charge)
+static int book_energy(struct ledger_book *b, struct ledger_page *page, const struct book_tick *tick,
+		       const struct ledger_charge *charge)
 {
 	struct split_input in = {
 		.from_ns = page->t_mono_ns,
@@ -468,8 +470,8 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page,
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < b->nlines; i++)
-		book_share(page, charge, &b->line[i], &b->share[i],
-			   &page->step[b->line[i].slot].energy, &booked);
+		book_share(page, charge, &b->line[i], &b->share[i], &page->step[b->line[i].slot].energy,
+			   &booked);
 	book_share(page, charge, NULL, &unallocated, &page->unallocated, &booked);
 	book_share(page, charge, NULL, &sys, &page->system, &booked);
 	book_measured(page, tick, &booked);
@@ -521,8 +523,7 @@ static void end_steps(struct ledger_book *b, struct ledger_page *page, uint64_t 
 	}
 }
 
-int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
-		      const struct book_tick *tick)
+int ledger_book_apply(struct ledger_book *b, struct ledger_page *page, const struct book_tick *tick)
 {
 	struct ledger_charge charge;
 	int rc;

@@ -34,8 +34,8 @@ void ledger_book_destroy(struct ledger_book *b);
 
 /* A step that existed in the window since the last tick, or in a part of that window. */
 struct book_line {
-	unsigned int slot;	      /* number for ledger_slot() */
-	uint32_t claim;		      /* claim number: identifies the step that has the slot */
+	unsigned int slot; /* number for ledger_slot() */
+	uint32_t claim;	   /* claim number: identifies the step that has the slot */
 	const struct ledger_slot *s;
 	/*
 	 * CPU time of the step since its start. ledger_book_collect() sets it to booked_ns. If the
@@ -44,7 +44,10 @@ struct book_line {
 	uint64_t busy_ns;
 	uint64_t booked_ns; /* CPU time that was booked already, up to since_ns */
 	uint64_t since_ns;  /* when booked_ns was read; before the window if a reading failed since */
-	/* The step's activity in the window, in the unit of the weights in struct book_tick. 0 until the caller sets them. */
+	/*
+	 * The step's activity in the window, in the unit of the weights in struct book_tick. 0
+	 * until the caller sets them.
+	 */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters;   /* cpu_weight is from hardware counters, not from CPU time */
@@ -62,8 +65,8 @@ struct book_line {
  * steps and their jobs. Returns the number of lines. *RET is valid until the next call. If the
  * cgroup_known of a slot is 0, its step has no CPU time to read yet.
  */
-size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page,
-			   uint64_t now_mono_ns, struct book_line **ret);
+size_t ledger_book_collect(struct ledger_book *b, struct ledger_page *page, uint64_t now_mono_ns,
+			   struct book_line **ret);
 
 /*
  * Sets the metric values of the step in SLOT, whose slurmstepd was killed (is_dead), to VALUES. They are
@@ -78,8 +81,8 @@ void ledger_book_salvage(struct ledger_book *b, unsigned int slot, const struct 
  * (LEDGER_GPU_PPM). HELD has room for LEDGER_STEPS + 1 values; the one after the last line is what no line
  * held. A step that ended before the last tick has no line.
  */
-void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page, unsigned int unit, uint64_t from_ns,
-			  uint64_t until_ns, uint64_t *held);
+void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page, unsigned int unit,
+			  uint64_t from_ns, uint64_t until_ns, uint64_t *held);
 
 struct book_tick {
 	uint64_t t_mono_ns; /* NOW of ledger_book_collect() */
@@ -90,9 +93,9 @@ struct book_tick {
 	/* Activity of all processes in the window. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
-	bool by_counters; /* cpu_weight is from hardware counters; if false, it is for no line */
-	bool is_lost;	  /* a source that is used or configured is lost */
-	uint64_t lag_ns;  /* the largest lag of the sources in use */
+	bool by_counters;	 /* cpu_weight is from hardware counters; if false, it is for no line */
+	bool is_lost;		 /* a source that is used or configured is lost */
+	uint64_t lag_ns;	 /* the largest lag of the sources in use */
 	const struct part *part; /* PART[nparts], borrowed: the sensors' energy in the window */
 	size_t nparts;
 	const struct factor_chain *chain; /* NULL: emissions are not known */
@@ -106,8 +109,7 @@ struct book_tick {
  * state in ledger_turn(). The first tick of a ledger (page->t_mono_ns is 0) has no window and books no
  * energy. -EINVAL: t_mono_ns is before the last tick, or split_tick() failed; no energy is booked.
  */
-int ledger_book_apply(struct ledger_book *b, struct ledger_page *page,
-		      const struct book_tick *tick);
+int ledger_book_apply(struct ledger_book *b, struct ledger_page *page, const struct book_tick *tick);
 
 /* Returns |measured - sum of all accounts|, summed over all domains. 0 if conservation holds in PAGE. */
 uint64_t ledger_page_error_uj(const struct ledger_page *page);

@@ -36,8 +36,7 @@ static void charge_slow(const struct book_tick *tick, struct ledger_charge *p)
 	}
 }
 
-void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick,
-			struct ledger_charge *ret)
+void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick, struct ledger_charge *ret)
 {
 	*ret = (struct ledger_charge){
 		.tick = tick,
@@ -68,8 +67,7 @@ static const struct factor_mix *mix_of(const struct ledger_charge *p, const stru
 	from = line->from_ns > p->from_mono_ns ? line->from_ns : p->from_mono_ns;
 	if (from == p->from_mono_ns && line->until_ns >= p->tick->t_mono_ns)
 		return &p->mix;
-	factor_chain_mix(p->tick->chain, wall_of(p->tick, from), wall_of(p->tick, line->until_ns),
-			 buf);
+	factor_chain_mix(p->tick->chain, wall_of(p->tick, from), wall_of(p->tick, line->until_ns), buf);
 	return buf;
 }
 

@@ -19,8 +19,7 @@ struct ledger_charge {
 };
 
 /* Finds the factors of TICK, and sets page->factor_*. *RET borrows TICK. */
-void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick,
-			struct ledger_charge *ret);
+void ledger_charge_tick(struct ledger_page *page, const struct book_tick *tick, struct ledger_charge *ret);
 
 /*
  * Sets the emissions of A, which has the energy of LINE in this tick and nothing else. If LINE is NULL, A

@@ -15,14 +15,19 @@
 #define LEDGER_GPU_SUMS 17
 struct ledger_gpu {
 	uint64_t held_ns; /* GPUs held, times the time that the sums cover; 0: no reading yet */
-	uint64_t sum[LEDGER_GPU_SUMS]; /* ns, bytes or errors; ledger_gpu.c lists which value each element sums */
+	/* ns, bytes or errors; ledger_gpu.c lists which value each element sums */
+	uint64_t sum[LEDGER_GPU_SUMS];
 	uint64_t memory_peak_bytes;
-	uint64_t memory_total_bytes; /* the step's share of the GPUs' memory; 0: this and the peak are not known */
+	/* the step's share of the GPUs' memory; 0: this and the peak are not known */
+	uint64_t memory_total_bytes;
 	uint32_t known; /* bit I: sum[I] is known */
 	uint32_t pad;
 };
 
-/* Adds one reading VALUE of a GPU. HELD is the step's share of the GPU in millionths x ns. Unknown values add nothing. */
+/*
+ * Adds one reading VALUE of a GPU. HELD is the step's share of the GPU in millionths x ns.
+ * Unknown values add nothing.
+ */
 void ledger_gpu_book(struct ledger_gpu *g, uint64_t held, const uint64_t value[GPU_VALUE_N]);
 
 /* Adds N XID errors of a GPU that the step held. Whether the sum is known is decided by ledger_gpu_book(). */

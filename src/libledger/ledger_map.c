@@ -63,8 +63,7 @@ int ledger_map_header(struct ledger_header *h, const char *node, struct errmsg *
 	return 0;
 }
 
-static int make_path(char *path, size_t size, const char *dir, const char *node,
-		     struct errmsg *err)
+static int make_path(char *path, size_t size, const char *dir, const char *node, struct errmsg *err)
 {
 	int n;
 
@@ -252,8 +251,7 @@ static bool is_still_named(int fd, const char *path)
 	struct stat a;
 	struct stat b;
 
-	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* Overwrites the other page, which the former sampler may have left half-written, with the current one. */
@@ -261,12 +259,13 @@ static void resume(struct ledger *l)
 {
 	uint32_t turns = atomic_load(&l->file->turns);
 
-	memcpy(ledger_map_page(l, turns + 1), ledger_map_page(l, turns),
-	       sizeof(struct ledger_page));
+	memcpy(ledger_map_page(l, turns + 1), ledger_map_page(l, turns), sizeof(struct ledger_page));
 	l->maker->seen = l->maker->begun = atomic_load(&l->file->served);
 }
 
-/* Takes over the ledger at PATH, or makes a new one. -EAGAIN: another process made or replaced it meanwhile. */
+/*
+ * Takes over the ledger at PATH, or makes a new one. -EAGAIN: another process made or replaced it meanwhile.
+ */
 static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct errmsg *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -298,7 +297,8 @@ static int take_over(struct ledger *l, const char *path, bool *ret_fresh, struct
 	/* -ENOENT, a ledger of another boot, is normal after each boot */
 	if (rc != -ENOENT)
 		logger_error("%s is of another version of the plugin, or damaged; a new ledger is begun, "
-			     "earlier usage of running steps is lost", path);
+			     "earlier usage of running steps is lost",
+			     path);
 	return make_new(l, path, /* replace= */ true, err);
 }
 
@@ -324,8 +324,7 @@ static int make_maker(struct ledger *l)
 	return -ENOMEM;
 }
 
-int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
-		  struct errmsg *err)
+int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh, struct errmsg *err)
 {
 	char path[PATH_MAX];
 	struct ledger *l;
@@ -347,8 +346,9 @@ int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *
 	} while (rc == -EAGAIN && ++tries < 10);
 	if (rc < 0) {
 		ledger_close(l);
-		return rc == -EAGAIN ? errmsg_set(err, -EBUSY, "%s: other processes keep replacing the file", path)
-				     : rc;
+		return rc == -EAGAIN ?
+			       errmsg_set(err, -EBUSY, "%s: other processes keep replacing the file", path) :
+			       rc;
 	}
 	*ret = l;
 	if (ret_fresh)
@@ -356,8 +356,7 @@ int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *
 	return 0;
 }
 
-int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret,
-		struct errmsg *err)
+int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
@@ -400,7 +399,10 @@ void ledger_close(struct ledger *l)
 		return;
 	ledger_map_unmap(l);
 	if (l->fd >= 0) {
-		/* close() alone keeps the lock while a child of fork() that has not called exec has a copy of the fd */
+		/*
+		 * close() alone keeps the lock while a child of fork() that has not called
+		 * exec has a copy of the fd
+		 */
 		(void)flock(l->fd, LOCK_UN);
 		(void)close(l->fd);
 	}
@@ -419,8 +421,10 @@ const char *ledger_node(const struct ledger *l)
 
 typedef uint32_t __attribute__((may_alias)) shared_word;
 
-_Static_assert(sizeof(struct values) % sizeof(shared_word) == 0 && sizeof(struct ledger_live) % sizeof(shared_word) == 0 &&
-		       sizeof(struct gpu_slices) % sizeof(shared_word) == 0, "copied by words");
+_Static_assert(sizeof(struct values) % sizeof(shared_word) == 0 &&
+		       sizeof(struct ledger_live) % sizeof(shared_word) == 0 &&
+		       sizeof(struct gpu_slices) % sizeof(shared_word) == 0,
+	       "copied by words");
 
 /* Not memcpy(): to write what another thread reads is undefined, unless both are atomic. */
 void ledger_seq_write(void *to, const void *from, size_t size)

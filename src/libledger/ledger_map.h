@@ -48,12 +48,13 @@ struct ledger_file {
 	 */
 	_Atomic uint32_t turns;
 	_Atomic uint32_t requests; /* futex: sum of all requests, each LEDGER_WAITED or LEDGER_HINT */
-	_Atomic uint32_t served;   /* futex: what `requests` was when the last tick that was made current began */
+	/* futex: what `requests` was when the last tick that was made current began */
+	_Atomic uint32_t served;
 	_Atomic uint32_t slots_full; /* claims that found no slot */
 	_Atomic uint32_t slots_used; /* slots from this index on were never claimed */
 	_Atomic uint32_t mounts_known;
 	struct cgmount_points mounts; /* as slurmd sees them; each slurmstepd inherits them */
-	_Atomic uint32_t slices_seq; /* odd: being written */
+	_Atomic uint32_t slices_seq;  /* odd: being written */
 	struct gpu_slices slices;
 	struct ledger_page page[2];
 	struct ledger_slot slot[LEDGER_STEPS];
@@ -79,7 +80,8 @@ struct ledger_job_key {
 struct ledger_maker {
 	uint32_t seen;	/* ledger_file.requests as the sampler last read it */
 	uint32_t begun; /* ledger_file.requests when the tick began; the tick answers these requests */
-	bool is_turned; /* the last tick was made current, so the pages differ only by what that tick booked */
+	/* the last tick was made current, so the pages differ only by what that tick booked */
+	bool is_turned;
 	size_t nmoves;
 	struct ledger_move move[LEDGER_STEPS];
 	uint64_t changed[LEDGER_JOBS / 64]; /* one bit per job entry that was written since ledger_begin() */
@@ -88,7 +90,7 @@ struct ledger_maker {
 
 struct ledger {
 	struct ledger_file *file;
-	int fd; /* holds the sampler's lock; -1 in all other processes */
+	int fd;	   /* holds the sampler's lock; -1 in all other processes */
 	dev_t dev; /* the file of ledger_open() */
 	ino_t ino;
 	char node[256];
@@ -120,13 +122,11 @@ static inline uint32_t ledger_slots_used(const struct ledger *l)
  * Sleeps if WORD is VALUE, until ledger_futex_wake(), a signal or DEADLINE. Without FUTEX_PRIVATE_FLAG,
  * because the futex is shared by processes.
  */
-static inline void ledger_futex_wait(_Atomic uint32_t *word, uint32_t value,
-				     uint64_t deadline_mono_ns)
+static inline void ledger_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline_mono_ns)
 {
 	struct timespec ts = clock_ns_to_timespec(deadline_mono_ns);
 
-	(void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value, &ts, NULL,
-		      FUTEX_BITSET_MATCH_ANY);
+	(void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value, &ts, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 static inline void ledger_futex_wake(_Atomic uint32_t *word)
@@ -153,9 +153,9 @@ static inline void ledger_seq_end(_Atomic uint32_t *seq, uint32_t odd)
 }
 
 /*
- * Copies SIZE bytes, all from the same write. False: a thousand tries met a write, or a writer was killed. SIZE is a
- * multiple of 4, and so are both addresses. Whoever writes does so with ledger_seq_write(): readers may copy meanwhile,
- * also in another thread of the same slurmstepd.
+ * Copies SIZE bytes, all from the same write. False: a thousand tries met a write, or a writer was killed.
+ * SIZE is a multiple of 4, and so are both addresses. Whoever writes does so with ledger_seq_write(): readers
+ * may copy meanwhile, also in another thread of the same slurmstepd.
  */
 void ledger_seq_write(void *to, const void *from, size_t size);
 bool ledger_seq_read(const _Atomic uint32_t *seq, void *to, const void *from, size_t size);

@@ -62,8 +62,7 @@ static void note_used(struct ledger *l, uint32_t used)
 {
 	uint32_t now = atomic_load(&l->file->slots_used);
 
-	while (now < used &&
-	       !atomic_compare_exchange_weak(&l->file->slots_used, &now, used))
+	while (now < used && !atomic_compare_exchange_weak(&l->file->slots_used, &now, used))
 		;
 }
 
@@ -79,8 +78,7 @@ static bool has_enough(const struct ledger *l, uint32_t uid)
 	for (i = 0; i < ledger_slots_used(l); i++) {
 		const struct ledger_slot *s = &l->file->slot[i];
 
-		n += atomic_load(&s->stepd_pid) && atomic_load(&s->state) >= SLOT_OPEN &&
-		     s->id.uid == uid;
+		n += atomic_load(&s->stepd_pid) && atomic_load(&s->state) >= SLOT_OPEN && s->id.uid == uid;
 	}
 	return n >= LEDGER_STEPS_OF_USER;
 }
@@ -93,8 +91,7 @@ static int take_slot(struct ledger *l, uint32_t uid, unsigned int *ret)
 	for (i = 0; i < n; i++) {
 		int32_t nobody = 0;
 
-		if (atomic_compare_exchange_strong(&l->file->slot[i].stepd_pid, &nobody,
-						   getpid())) {
+		if (atomic_compare_exchange_strong(&l->file->slot[i].stepd_pid, &nobody, getpid())) {
 			note_used(l, i + 1);
 			*ret = i;
 			return 0;
@@ -172,7 +169,8 @@ static bool wait_closed(struct ledger *l, struct ledger_slot *s, uint64_t deadli
 		if (clock_mono_ns() >= deadline_mono_ns)
 			return false;
 		if ((int32_t)(served - mine) >= 0)
-			mine = ledger_slot_request(l); /* the tick that answered began before we closed: ask again */
+			/* the tick that answered began before we closed: ask again */
+			mine = ledger_slot_request(l);
 		ledger_futex_wait(&l->file->served, served, deadline_mono_ns);
 	}
 	return true;
@@ -287,9 +285,11 @@ static bool has_stepd(const struct ledger_slot *s)
 	return procstat_is_alive(atomic_load(&s->stepd_pid), s->stepd_start);
 }
 
-/* Returns a slot of another living step of JOB_ID that has FLAG, or any such slot if FLAG is 0. NULL: none. */
-static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job_id,
-					    unsigned int own_slot, uint32_t flag)
+/*
+ * Returns a slot of another living step of JOB_ID that has FLAG, or any such slot if FLAG is 0. NULL: none.
+ */
+static const struct ledger_slot *find_other(const struct ledger *l, uint32_t job_id, unsigned int own_slot,
+					    uint32_t flag)
 {
 	unsigned int i;
 
@@ -307,7 +307,9 @@ bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
 {
 	struct ledger_slot *s = ledger_slot(l, slot);
 
-	/* set our flag before looking for others: of two steps that ask at once, at least one sees the other */
+	/*
+	 * set our flag before looking for others: of two steps that ask at once, at least one sees the other
+	 */
 	atomic_fetch_or(&s->flags, flag);
 	if (!find_other(l, s->id.job_id, slot, flag))
 		return true;
@@ -315,7 +317,8 @@ bool ledger_flag_alone(struct ledger *l, unsigned int slot, uint32_t flag)
 	return false;
 }
 
-bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max, unsigned int max_of_user)
+bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsigned int max,
+			unsigned int max_of_user)
 {
 	struct ledger_slot *own = ledger_slot(l, slot);
 	unsigned int i, others = 0, of_user = 0;
@@ -348,8 +351,7 @@ static void wait_process(int32_t pid, uint64_t ns)
 	(void)poll(&p, 1, (int)(ns / NSEC_PER_MSEC) + 1);
 }
 
-int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
-		       uint64_t timeout_ns)
+int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot, uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_mono_ns() + timeout_ns;
 	const struct ledger_slot *other;
@@ -360,8 +362,7 @@ int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot,
 
 		if (now >= deadline)
 			return -ETIMEDOUT;
-		wait_process(atomic_load(&other->stepd_pid),
-			     left < OTHERS_POLL_NS ? left : OTHERS_POLL_NS);
+		wait_process(atomic_load(&other->stepd_pid), left < OTHERS_POLL_NS ? left : OTHERS_POLL_NS);
 	}
 	return 0;
 }

@@ -17,8 +17,8 @@
 struct ledger_watch {
 	int32_t pid; /* 0: no process is watched */
 	uint64_t start;
-	int pidfd; /* negative: there is none (Linux before 5.3, out of descriptors) */
-	bool has_ended; /* as found by the last ledger_watch_poll() */
+	int pidfd;	    /* negative: there is none (Linux before 5.3, out of descriptors) */
+	bool has_ended;	    /* as found by the last ledger_watch_poll() */
 	unsigned int asked; /* calls of ledger_watch_is_alive() without a pidfd */
 };
 

@@ -52,8 +52,7 @@ static bool is_by_counters(const struct split_input *in, size_t sharer)
 }
 
 /* Shares TOTAL uJ of part P by t->weight. If all weights are 0, sharer OTHERWISE gets TOTAL. */
-static void share_out(struct tick *t, const struct part *p, uint64_t total, bool is_static,
-		      size_t otherwise)
+static void share_out(struct tick *t, const struct part *p, uint64_t total, bool is_static, size_t otherwise)
 {
 	size_t n = SHARERS(t->in);
 	uint64_t rest;
@@ -131,15 +130,14 @@ static void cpu_weights(struct tick *t, unsigned int unit)
  * because Linux allocates it there.
  */
 static uint64_t memory_on(const struct split_input *in, const struct split_alloc *holder,
-			  const uint64_t cpu_weight[SOCKETS_MAX], uint64_t mem_weight,
-			  unsigned int unit)
+			  const uint64_t cpu_weight[SOCKETS_MAX], uint64_t mem_weight, unsigned int unit)
 {
 	u128 all = weight_on(cpu_weight, SPLIT_ALL_SOCKETS);
 
 	if (unit >= SPLIT_ALL_SOCKETS)
 		return mem_weight;
-	return all ? wide_fraction(mem_weight, cpu_weight[unit], all)
-		   : split_on_socket(in, holder, unit, mem_weight);
+	return all ? wide_fraction(mem_weight, cpu_weight[unit], all) :
+		     split_on_socket(in, holder, unit, mem_weight);
 }
 
 static void memory_weights(struct tick *t, unsigned int unit)
@@ -165,8 +163,7 @@ static void memory_weights(struct tick *t, unsigned int unit)
 	for (s = 0; s < SOCKETS_MAX; s++)
 		system_cpu[s] = rest_of(in->cpu_weight[s], lines_cpu[s]);
 	t->weight[UNALLOCATED(in)] = 0;
-	t->weight[SYSTEM(in)] = memory_on(in, &in->node, system_cpu,
-					  rest_of(in->mem_weight, lines), unit);
+	t->weight[SYSTEM(in)] = memory_on(in, &in->node, system_cpu, rest_of(in->mem_weight, lines), unit);
 }
 
 /* Adds TOTAL_UJ of dynamic energy, shared by t->weight, to t->dynamic. */
@@ -188,7 +185,10 @@ static void note_dynamic(struct tick *t, uint64_t total_uj, size_t otherwise)
 		t->dynamic[i] += wide_fraction(fine, t->weight[i], sum);
 }
 
-/* Sets the weights for the rest of the node: dynamic energy of the other parts, or CPU activity if there is none. */
+/*
+ * Sets the weights for the rest of the node: dynamic energy of the other parts, or CPU
+ * activity if there is none.
+ */
 static void rest_weights(struct tick *t)
 {
 	size_t n = SHARERS(t->in);
@@ -282,8 +282,8 @@ static bool is_sound(const struct split_input *in)
 	return true;
 }
 
-int split_tick(const struct split_input *in, void *work, struct account *line,
-	       struct account *unallocated, struct account *system)
+int split_tick(const struct split_input *in, void *work, struct account *line, struct account *unallocated,
+	       struct account *system)
 {
 	struct tick t = { in, line, unallocated, system, .weight = work };
 	size_t i;

@@ -44,7 +44,8 @@ struct split_alloc {
 
 /* The kind of step decides which CPUs of the job a line holds, and so its share of static energy. */
 enum line_kind {
-	LINE_STEP,   /* srun step: its own CPUs; if the job has only srun steps, together they hold all its CPUs */
+	/* srun step: its own CPUs; if the job has only srun steps, together they hold all its CPUs */
+	LINE_STEP,
 	LINE_BATCH,  /* batch or interactive step: the CPUs of the job that no srun step holds */
 	LINE_EXTERN, /* extern step: as LINE_BATCH if the job has no LINE_BATCH, else none */
 };
@@ -53,7 +54,7 @@ struct split_line {
 	uint32_t job; /* index into split_input.job */
 	enum line_kind kind;
 	struct split_alloc alloc; /* of the step */
-	uint64_t from_ns; /* when the step existed; split_tick() clips both times to the window */
+	uint64_t from_ns;	  /* when the step existed; split_tick() clips both times to the window */
 	uint64_t until_ns;
 	/* CPU time in the window. If it is 0 (suspended, asleep), the weights of the line count as 0. */
 	uint64_t busy_ns;
@@ -65,7 +66,10 @@ struct split_line {
 struct split_input {
 	uint64_t from_ns, until_ns; /* the window (CLOCK_MONOTONIC) */
 	struct split_alloc node;    /* what can be allocated; of socket_cpus only ratios matter */
-	/* Activity of all processes. It may be less than the sum of the lines, which are read at other instants. */
+	/*
+	 * Activity of all processes. It may be less than the sum of the lines, which
+	 * are read at other instants.
+	 */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters; /* cpu_weight is from hardware counters; if false, it is for no line */
@@ -83,8 +87,8 @@ struct split_input {
  * not allocate memory. -EINVAL, nothing is written: the window is empty or backwards, or a line's job or a
  * part's domain or source is out of range.
  */
-int split_tick(const struct split_input *in, void *work, struct account *line,
-	       struct account *unallocated, struct account *system);
+int split_tick(const struct split_input *in, void *work, struct account *line, struct account *unallocated,
+	       struct account *system);
 size_t split_work_size(size_t njobs, size_t nlines);
 
 #endif

@@ -5,7 +5,9 @@
 
 #include "src/libutil/wide_math.h"
 
-/* CPUs and MB are counted in thousandths, because a CPU whose socket is not known is divided among sockets. */
+/*
+ * CPUs and MB are counted in thousandths, because a CPU whose socket is not known is divided among sockets.
+ */
 #define UNIT_PARTS 1000
 
 /* What a job and its lines hold of a resource. A claim is units of the resource x ns. */
@@ -40,8 +42,8 @@ static uint64_t sum_sockets(const uint32_t socket_cpus[SOCKETS_MAX])
 	return sum;
 }
 
-uint64_t split_on_socket(const struct split_input *in, const struct split_alloc *holder,
-			 unsigned int unit, uint64_t total)
+uint64_t split_on_socket(const struct split_input *in, const struct split_alloc *holder, unsigned int unit,
+			 uint64_t total)
 {
 	const uint32_t *cpus = holder->socket_cpus;
 	uint64_t all = sum_sockets(cpus);
@@ -110,8 +112,8 @@ static uint64_t split_static_claim(const struct claim_unit *c, uint64_t held, ui
 }
 
 /* Gives the part of the window in which the line existed. False: it did not exist in the window. */
-static bool line_presence(const struct split_input *in, const struct split_line *line,
-			  uint64_t *ret_from, uint64_t *ret_until)
+static bool line_presence(const struct split_input *in, const struct split_line *line, uint64_t *ret_from,
+			  uint64_t *ret_until)
 {
 	*ret_from = line->from_ns > in->from_ns ? line->from_ns : in->from_ns;
 	*ret_until = line->until_ns < in->until_ns ? line->until_ns : in->until_ns;
@@ -130,12 +132,11 @@ static unsigned int claim_shift(const struct split_input *in, struct split_resou
 		held += line_holds(in, r, &in->line[i]);
 	/* units are capped at 64 bits, so that units x ns fits into 128 bits */
 	return wide_bits_above((held >> 64 ? UINT64_MAX : (uint64_t)held) *
-					(u128)(in->until_ns - in->from_ns),
-				62);
+				       (u128)(in->until_ns - in->from_ns),
+			       62);
 }
 
-static void add_line(struct job_claims *j, enum line_kind kind, uint64_t held, uint64_t from,
-		     uint64_t until)
+static void add_line(struct job_claims *j, enum line_kind kind, uint64_t held, uint64_t from, uint64_t until)
 {
 	if (!j->until_ns || from < j->from_ns)
 		j->from_ns = from;
@@ -155,8 +156,7 @@ static void add_line(struct job_claims *j, enum line_kind kind, uint64_t held, u
 	}
 }
 
-static void add_claims(const struct split_input *in, const struct claim_unit *c,
-		       struct job_claims *jobs)
+static void add_claims(const struct split_input *in, const struct claim_unit *c, struct job_claims *jobs)
 {
 	uint64_t from;
 	uint64_t until;
@@ -169,7 +169,8 @@ static void add_claims(const struct split_input *in, const struct claim_unit *c,
 
 		if (line_presence(in, line, &from, &until))
 			add_line(&jobs[line->job], line->kind,
-				 split_static_claim(c, line_holds(in, c->r, line), until - from), from, until);
+				 split_static_claim(c, line_holds(in, c->r, line), until - from), from,
+				 until);
 	}
 	for (i = 0; i < in->njobs; i++)
 		jobs[i].whole = split_static_claim(c, job_holds(in, c->r, &in->job[i]),
@@ -198,10 +199,11 @@ static uint64_t line_weight(const struct split_input *in, const struct claim_uni
 	own = split_static_claim(c, line_holds(in, c->r, line), until - from);
 	if (line->kind == LINE_STEP) {
 		if (!j->steps)
-			return keeper == LINE_STEP ?
-				       wide_mul_div(j->whole, until - from, j->steps_ns) :
-				       0;
-		/* share out the job's claim if the steps overlap and claim more, or if no other line holds the rest */
+			return keeper == LINE_STEP ? wide_mul_div(j->whole, until - from, j->steps_ns) : 0;
+		/*
+		 * share out the job's claim if the steps overlap and claim more, or if no
+		 * other line holds the rest
+		 */
 		if (j->steps > j->whole || keeper == LINE_STEP)
 			return wide_mul_div(j->whole, own, j->steps);
 		return own;
@@ -209,7 +211,7 @@ static uint64_t line_weight(const struct split_input *in, const struct claim_uni
 	if (line->kind != keeper || j->steps >= j->whole)
 		return 0;
 	return wide_mul_div(j->whole - j->steps, until - from,
-			     keeper == LINE_BATCH ? j->batch_ns : j->extern_ns);
+			    keeper == LINE_BATCH ? j->batch_ns : j->extern_ns);
 }
 
 unsigned int split_static_weights(const struct split_input *in, struct split_resource r, void *work,

@@ -32,7 +32,7 @@ unsigned int split_static_weights(const struct split_input *in, struct split_res
 size_t split_static_work_size(size_t njobs);
 
 /* Returns the part of TOTAL on socket UNIT, if TOTAL is spread over the sockets like the CPUs of HOLDER. */
-uint64_t split_on_socket(const struct split_input *in, const struct split_alloc *holder,
-			 unsigned int unit, uint64_t total);
+uint64_t split_on_socket(const struct split_input *in, const struct split_alloc *holder, unsigned int unit,
+			 uint64_t total);
 
 #endif

@@ -28,7 +28,10 @@ struct bpfload {
 	size_t used;
 };
 
-/* Reads what the helper writes, and keeps as much as there is room for. Returns false once it has closed the pipe. */
+/*
+ * Reads what the helper writes, and keeps as much as there is room for. Returns false
+ * once it has closed the pipe.
+ */
 static bool bpfload_hear(struct bpfload *l)
 {
 	const size_t room = sizeof(l->words) - 1 - l->used;
@@ -66,8 +69,7 @@ static void bpfload_free(struct bpfload *l)
 static int outcome_of_exit(const char *helper, int status, const char *words, struct errmsg *err)
 {
 	if (WIFSIGNALED(status))
-		return errmsg_set(err, -EIO, "%s was killed by signal %d", helper,
-				  WTERMSIG(status));
+		return errmsg_set(err, -EIO, "%s was killed by signal %d", helper, WTERMSIG(status));
 	switch (WEXITSTATUS(status)) {
 	case 0:
 		return 0;
@@ -78,8 +80,7 @@ static int outcome_of_exit(const char *helper, int status, const char *words, st
 	case BPFLOAD_EXIT_IN_USE:
 		return errmsg_set(err, -EBUSY, "%s", words);
 	default:
-		return errmsg_set(err, -EIO, "%s ended with %d: %s", helper,
-				  WEXITSTATUS(status), words);
+		return errmsg_set(err, -EIO, "%s ended with %d: %s", helper, WEXITSTATUS(status), words);
 	}
 }
 
@@ -128,16 +129,18 @@ static int bpfload_spawn(struct bpfload *l, char *const *argv, struct errmsg *er
 	l->out = pipefd[0];
 	out = pipefd[1];
 	rc = helper_spawn(argv, NULL, -1, out, &l->pid);
-	return rc < 0 ? errmsg_errno(err, rc == -ENOENT ? -EOPNOTSUPP : -EIO, "cannot start %s", l->helper) : 0;
+	return rc < 0 ? errmsg_errno(err, rc == -ENOENT ? -EOPNOTSUPP : -EIO, "cannot start %s", l->helper) :
+			0;
 }
 
-static int start_verb(const char *helper, const char *verb, const char *dir, uint64_t timeout_ns, struct bpfload **ret,
-		      struct errmsg *err)
+static int start_verb(const char *helper, const char *verb, const char *dir, uint64_t timeout_ns,
+		      struct bpfload **ret, struct errmsg *err)
 {
 	char pid[16];
 	/* the casts are safe: posix_spawn() does not change the texts */
-	char *const argv[] = { (char *)helper, (char *)verb, (char *)"--dir", (char *)dir,
-			       (char *)"--for", pid, NULL };
+	char *const argv[] = {
+		(char *)helper, (char *)verb, (char *)"--dir", (char *)dir, (char *)"--for", pid, NULL
+	};
 	struct bpfload *l;
 	int rc;
 
@@ -159,7 +162,8 @@ static int start_verb(const char *helper, const char *verb, const char *dir, uin
 	return 0;
 }
 
-static int run_verb(const char *helper, const char *verb, const char *dir, uint64_t timeout_ns, struct errmsg *err)
+static int run_verb(const char *helper, const char *verb, const char *dir, uint64_t timeout_ns,
+		    struct errmsg *err)
 {
 	struct bpfload *l;
 	int rc = start_verb(helper, verb, dir, timeout_ns, &l, err);
@@ -167,7 +171,8 @@ static int run_verb(const char *helper, const char *verb, const char *dir, uint6
 	return rc < 0 ? rc : bpfload_wait(l, UINT64_MAX, err);
 }
 
-int bpfload_start(const char *helper, const char *dir, uint64_t timeout_ns, struct bpfload **ret, struct errmsg *err)
+int bpfload_start(const char *helper, const char *dir, uint64_t timeout_ns, struct bpfload **ret,
+		  struct errmsg *err)
 {
 	return start_verb(helper, "load", dir, timeout_ns, ret, err);
 }

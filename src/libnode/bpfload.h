@@ -21,16 +21,17 @@ enum {
 struct bpfload;
 
 /*
- * Starts "HELPER load --dir DIR --for <this process>". DIR is the setting BpfDir. The helper is killed if it still runs
- * after TIMEOUT_NS. Returns 0 or an error of bpfload_wait().
+ * Starts "HELPER load --dir DIR --for <this process>". DIR is the setting BpfDir. The helper is killed if it
+ * still runs after TIMEOUT_NS. Returns 0 or an error of bpfload_wait().
  */
-int bpfload_start(const char *helper, const char *dir, uint64_t timeout_ns, struct bpfload **ret, struct errmsg *err);
+int bpfload_start(const char *helper, const char *dir, uint64_t timeout_ns, struct bpfload **ret,
+		  struct errmsg *err);
 
 /*
- * Waits for the helper until UNTIL_NS, CLOCK_MONOTONIC; 0: only looks. -EAGAIN: it still runs. All else frees L: 0 if the
- * programs are loaded, also if they were before; that takes about 50 ms. -ENOENT: DIR is "". -EOPNOTSUPP: this machine
- * cannot load them (logged as info). -ETIMEDOUT: the helper was killed. -EIO: any other failure. ERR has the helper's
- * message.
+ * Waits for the helper until UNTIL_NS, CLOCK_MONOTONIC; 0: only looks. -EAGAIN: it still runs. All else frees
+ * L: 0 if the programs are loaded, also if they were before; that takes about 50 ms. -ENOENT: DIR is "".
+ * -EOPNOTSUPP: this machine cannot load them (logged as info). -ETIMEDOUT: the helper was killed. -EIO: any
+ * other failure. ERR has the helper's message.
  */
 int bpfload_wait(struct bpfload *l, uint64_t until_ns, struct errmsg *err);
 

@@ -29,9 +29,9 @@ static void widen(const uint32_t from[SOCKETS_MAX], uint64_t to[SOCKETS_MAX])
 }
 
 /*
- * Returns the CPU time of a step in this window. If it was not read in earlier windows, the reading has the CPU time of
- * those, too. Then only a part in proportion to the window's length counts. A delay of up to LAG_NS does not matter,
- * since /proc/stat may be as late.
+ * Returns the CPU time of a step in this window. If it was not read in earlier windows, the reading has the
+ * CPU time of those, too. Then only a part in proportion to the window's length counts. A delay of up to
+ * LAG_NS does not matter, since /proc/stat may be as late.
  */
 static uint64_t used_in_window(const struct book_line *line)
 {
@@ -44,12 +44,11 @@ static uint64_t used_in_window(const struct book_line *line)
 }
 
 /*
- * Returns the system's CPU time: the node's minus that of the lines. The node's is counted in clock ticks and so comes
- * late: the lines may have more than the node. *DEBT_NS keeps the difference, which is subtracted when the node's time
- * catches up.
+ * Returns the system's CPU time: the node's minus that of the lines. The node's is counted in clock ticks and
+ * so comes late: the lines may have more than the node. *DEBT_NS keeps the difference, which is subtracted
+ * when the node's time catches up.
  */
-static uint64_t system_time(uint64_t *debt_ns, uint64_t node_ns, uint64_t lines_ns,
-			    uint64_t max_debt_ns)
+static uint64_t system_time(uint64_t *debt_ns, uint64_t node_ns, uint64_t lines_ns, uint64_t max_debt_ns)
 {
 	uint64_t known = lines_ns + *debt_ns;
 

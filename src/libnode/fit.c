@@ -17,8 +17,8 @@ static const double shipped_nj[EVENT_N] = {
 	[EVENT_LLC_MISSES] = 8.0,
 };
 
-#define MEMORY_S 900.0	   /* time in which the weight of a window fades to 1/e */
-#define LONGEST_S 60.0	   /* a longer window counts only so much */
+#define MEMORY_S 900.0 /* time in which the weight of a window fades to 1/e */
+#define LONGEST_S 60.0 /* a longer window counts only so much */
 /*
  * How strongly the fit keeps the cost of each event near its start value: the length of a program's
  * phase in seconds, divided by the variance of theta (the cost relative to the start value). Without
@@ -28,12 +28,14 @@ static const double shipped_nj[EVENT_N] = {
 #define STIFF 5.0
 #define LEAST_NOISE 0.02   /* the least error that is assumed */
 #define TRUST_AFTER_S 10.0 /* seconds of data before outliers are detected */
-#define OUTLIER 5.0	   /* an error is an outlier above so many mean errors, which are 4 standard deviations */
-#define SMALL_W 5.0	   /* windows with a smaller dynamic power count less */
-#define LEAST_W 0.5	   /* with less dynamic power the socket was idle, and this is the error of its idle power */
-#define MAX_W 1e4	   /* a reading above is wrong */
-#define MAX_RATIO 50.0	   /* measured to predicted power; a larger ratio is a wrong reading */
-#define MAX_WEIGHT 0x1p60  /* leaves room for sums */
+/* an error is an outlier above so many mean errors, which are 4 standard deviations */
+#define OUTLIER 5.0
+#define SMALL_W 5.0 /* windows with a smaller dynamic power count less */
+/* with less dynamic power the socket was idle, and this is the error of its idle power */
+#define LEAST_W 0.5
+#define MAX_W 1e4	  /* a reading above is wrong */
+#define MAX_RATIO 50.0	  /* measured to predicted power; a larger ratio is a wrong reading */
+#define MAX_WEIGHT 0x1p60 /* leaves room for sums */
 
 void fit_init(struct fit *f)
 {
@@ -106,8 +108,7 @@ static double without_outliers(struct fit *f, const double *x, double y, double 
 /*
  * Solves M t = V for the rows and columns in SET (bits); t = 0 elsewhere. M is positive definite.
  */
-static void solve_subset(double m[EVENT_N][EVENT_N], double v[EVENT_N], unsigned int set,
-			 double ret[EVENT_N])
+static void solve_subset(double m[EVENT_N][EVENT_N], double v[EVENT_N], unsigned int set, double ret[EVENT_N])
 {
 	int i, k, j;
 

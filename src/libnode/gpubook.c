@@ -18,7 +18,8 @@ struct gpu_last {
 
 struct gpubook {
 	struct gpu_last last[GPUS_MAX]; /* by unit */
-	uint64_t instance_xids[GPUS_MAX][INSTANCES_MAX]; /* the last known number of errors of each MIG instance */
+	/* the last known number of errors of each MIG instance */
+	uint64_t instance_xids[GPUS_MAX][INSTANCES_MAX];
 	const struct gpu_instance_reading *instance; /* readings of MIG instances in this tick */
 	size_t ninstances;
 	uint64_t held[LEDGER_STEPS + 1];
@@ -47,7 +48,10 @@ static bool is_own_step(const struct ledger_identity *id)
 	return id->step_id < LEDGER_STEP_INTERACTIVE;
 }
 
-/* Returns the MIG instances of GPU UNIT that the step may use, as bits. Batch and extern step may use those of the job. */
+/*
+ * Returns the MIG instances of GPU UNIT that the step may use, as bits. Batch and extern step
+ * may use those of the job.
+ */
 static uint16_t instances_of(const struct ledger_identity *id, unsigned int unit)
 {
 	return is_own_step(id) ? id->step_gpu_instances[unit] : id->job_gpu_instances[unit];
@@ -66,8 +70,8 @@ static const struct gpu_instance_reading *find_instance(const struct gpubook *w,
 }
 
 /*
- * Returns the sum of value V over the instances in HELD, or with IS_MEAN the mean, weighted by their slices. It is unknown
- * if it is unknown for one of them.
+ * Returns the sum of value V over the instances in HELD, or with IS_MEAN the mean, weighted by their slices.
+ * It is unknown if it is unknown for one of them.
  */
 static uint64_t instances_value(const struct gpubook *w, unsigned int unit, uint16_t held, enum gpu_value v,
 				bool is_mean)
@@ -91,7 +95,10 @@ static uint64_t instances_value(const struct gpubook *w, unsigned int unit, uint
 	return slices ? sum / slices : GPU_VALUE_UNKNOWN;
 }
 
-/* Returns the values of GPU UNIT for a step. If the step holds MIG instances, these are theirs, computed in BUF. */
+/*
+ * Returns the values of GPU UNIT for a step. If the step holds MIG instances, these are
+ * theirs, computed in BUF.
+ */
 static const uint64_t *values_of(const struct gpubook *w, const struct ledger_identity *id, unsigned int unit,
 				 uint64_t buf[GPU_VALUE_N])
 {
@@ -116,8 +123,8 @@ static const uint64_t *values_of(const struct gpubook *w, const struct ledger_id
 /* --- time ----------------------------------------------------------------------------------- */
 
 /*
- * Adds the last reading of GPU UNIT to the steps, for the time from FROM_NS to UNTIL_NS. TAILS: only to steps that end in
- * this tick and have had a reading before.
+ * Adds the last reading of GPU UNIT to the steps, for the time from FROM_NS to UNTIL_NS. TAILS: only to steps
+ * that end in this tick and have had a reading before.
  */
 static void book_window(struct gpubook *w, struct ledger_book *b, const struct tick *t, unsigned int unit,
 			uint64_t from_ns, uint64_t until_ns, bool tails)
@@ -139,8 +146,8 @@ static void book_window(struct gpubook *w, struct ledger_book *b, const struct t
 /* --- errors --------------------------------------------------------------------------------- */
 
 /*
- * Returns true if of all steps of its job, line I held the largest share of the GPU. Errors are added only to that step,
- * so that the sum over the steps is the number of errors of the job.
+ * Returns true if of all steps of its job, line I held the largest share of the GPU. Errors are added only to
+ * that step, so that the sum over the steps is the number of errors of the job.
  */
 static bool is_most(const struct gpubook *w, const struct tick *t, size_t i)
 {
@@ -154,7 +161,10 @@ static bool is_most(const struct gpubook *w, const struct tick *t, size_t i)
 	return true;
 }
 
-/* Returns the errors since the last reading. A lower count than before means that ceems-gpu or the driver was restarted. */
+/*
+ * Returns the errors since the last reading. A lower count than before means that ceems-gpu or
+ * the driver was restarted.
+ */
 static uint64_t new_xids(uint64_t *last, uint64_t xids)
 {
 	uint64_t before = *last;
@@ -185,8 +195,8 @@ static void find_xids(struct gpubook *w, unsigned int unit, uint64_t of_gpu, str
 
 		if (r->unit != unit || r->gi >= INSTANCES_MAX)
 			continue;
-		ret->of_instance[r->gi] =
-			new_xids(&w->instance_xids[unit][r->gi], r->value[GPU_VALUE_XID_ERRORS]);
+		ret->of_instance[r->gi] = new_xids(&w->instance_xids[unit][r->gi],
+						   r->value[GPU_VALUE_XID_ERRORS]);
 		ret->is_any |= ret->of_instance[r->gi] > 0;
 		if (r->value[GPU_VALUE_XID_ERRORS] != GPU_VALUE_UNKNOWN)
 			ret->told |= (uint16_t)(1u << r->gi);
@@ -194,8 +204,9 @@ static void find_xids(struct gpubook *w, unsigned int unit, uint64_t of_gpu, str
 }
 
 /*
- * Returns the errors of a step that holds the MIG instances HELD. The count of each instance includes errors of the whole
- * GPU, so the counts are not added but the largest is taken. If there are none (lost GPU), that of the GPU is used.
+ * Returns the errors of a step that holds the MIG instances HELD. The count of each instance includes errors
+ * of the whole GPU, so the counts are not added but the largest is taken. If there are none (lost GPU), that
+ * of the GPU is used.
  */
 static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
 {
@@ -259,7 +270,8 @@ static void book_memory(const struct gpubook *w, struct ledger_page *page, const
 		if (!ppm[unit] || w->last[unit].until_ns < line->s->t_open_mono_ns)
 			continue;
 		value = values_of(w, id, unit, buf);
-		share = value == buf ? LEDGER_GPU_PPM : ppm[unit]; /* a MIG instance belongs to the step completely */
+		/* a MIG instance belongs to the step completely */
+		share = value == buf ? LEDGER_GPU_PPM : ppm[unit];
 		add_share(&used, value[GPU_VALUE_MEM_USED_BYTES], share);
 		add_share(&total, value[GPU_VALUE_MEM_TOTAL_BYTES], share);
 	}

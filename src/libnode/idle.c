@@ -22,8 +22,7 @@ static bool is_idle(const struct idle_window *w, uint32_t node_cpus)
 	unsigned __int128 all = (unsigned __int128)w->length_ns * node_cpus;
 
 	return (unsigned __int128)w->busy_ns * 1000000 < all * IDLE_MAX_BUSY_PPM &&
-	       (unsigned __int128)w->jobs_ns * 1000000 <
-		       (unsigned __int128)w->length_ns * IDLE_MAX_JOBS_PPM;
+	       (unsigned __int128)w->jobs_ns * 1000000 < (unsigned __int128)w->length_ns * IDLE_MAX_JOBS_PPM;
 }
 
 bool idle_learn(const struct idle_window *w, uint32_t node_cpus, uint64_t *idle_mw)

@@ -36,10 +36,10 @@ struct idle_window {
 	uint64_t busy_ns; /* CPU time of all processes */
 	uint64_t jobs_ns; /* CPU time of jobs */
 	uint64_t length_ns;
-	double activity;  /* of all processes, for idlefit.h */
-	bool by_time;	  /* the unit of ACTIVITY, see struct activity */
-	bool is_tainted; /* do not learn from it: a counter was rejected, there was a gap, or a job's GPU was at
-			    work */
+	double activity; /* of all processes, for idlefit.h */
+	bool by_time;	 /* the unit of ACTIVITY, see struct activity */
+	/* do not learn from it: a counter was rejected, there was a gap, or a job's GPU was at work */
+	bool is_tainted;
 };
 
 /* Returns true if the window is complete and thus has a power. */

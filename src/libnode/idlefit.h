@@ -33,7 +33,9 @@ struct idlefit {
  */
 void idlefit_add(struct idlefit *f, uint64_t dt_ns, uint64_t power_mw, double activity, bool by_time);
 
-/* Returns the idle power of part LIKE[OWN] in mW. LIKE[n] are all parts of its kind. 0: there is no estimate. */
+/*
+ * Returns the idle power of part LIKE[OWN] in mW. LIKE[n] are all parts of its kind. 0: there is no estimate.
+ */
 uint64_t idlefit_mw(const struct idlefit *const *like, size_t n, size_t own);
 
 #endif

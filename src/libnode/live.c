@@ -68,8 +68,8 @@ static void read_pressure(struct live *live, struct ledger *l, struct live_step 
 /* -------------------------------------------------------------------------------------------- */
 
 /*
- * Publishes the values of a step. No value decreases: if one is lower than before, because a task has just ended and is
- * missing in this reading, the earlier value stays.
+ * Publishes the values of a step. No value decreases: if one is lower than before, because a task has just
+ * ended and is missing in this reading, the earlier value stays.
  */
 static void publish(struct ledger *l, unsigned int slot, uint32_t claim, const struct values *read)
 {
@@ -107,7 +107,10 @@ static size_t find_running(struct ledger *l, unsigned int slot[LEDGER_STEPS])
 				ledger_set_live(l, i, /* claim= */ 0, &none);
 			continue;
 		}
-		/* in SLOT_CLOSING, slurmstepd has written all its values; the atomic load makes them visible here */
+		/*
+		 * in SLOT_CLOSING, slurmstepd has written all its values; the atomic
+		 * load makes them visible here
+		 */
 		if (atomic_load(&s->state) < SLOT_CLOSING &&
 		    atomic_load_explicit(&s->cgroup_known, memory_order_acquire))
 			slot[n++] = i;

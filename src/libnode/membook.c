@@ -11,9 +11,9 @@
 struct entry {
 	struct memuse *memuse; /* NULL: cannot be read, or was not tried */
 	uint32_t claim;	       /* claim number of the step in this slot that is watched; 0: none */
-	bool is_tried;	/* memuse was opened, or could not be */
-	bool is_known;	/* KINDS is the last reading */
-	bool is_needed; /* the step exists in this tick */
+	bool is_tried;	       /* memuse was opened, or could not be */
+	bool is_known;	       /* KINDS is the last reading */
+	bool is_needed;	       /* the step exists in this tick */
 	struct memuse_kinds kinds;
 };
 
@@ -22,7 +22,8 @@ struct membook {
 	unsigned int used;		  /* entries from this index on were never opened */
 	size_t turn, list_turn;		  /* lines with which the next tick begins */
 	uint64_t listed_ns;		  /* when processes were last listed */
-	uint64_t job_bytes[LEDGER_JOBS];  /* memory of all steps of each job, by the job's index in the page */
+	/* memory of all steps of each job, by the job's index in the page */
+	uint64_t job_bytes[LEDGER_JOBS];
 };
 
 int membook_create(struct membook **ret)

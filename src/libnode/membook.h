@@ -13,8 +13,8 @@
 #include "src/libnode/tick.h"
 
 /*
- * The longest time between two readings of a step; with ticks of a second, each fifth tick reads it. A young step is read
- * more often: again when its age has grown by an eighth.
+ * The longest time between two readings of a step; with ticks of a second, each fifth tick reads it. A young
+ * step is read more often: again when its age has grown by an eighth.
  */
 #define MEMBOOK_EVERY_NS (4500 * UINT64_C(1000000))
 /*

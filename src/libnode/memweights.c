@@ -53,8 +53,7 @@ static void refresh(struct memweights *w, uint64_t now_ns, struct memstep *const
 	unsigned int left = MEMWEIGHTS_PER_TICK;
 	size_t i;
 
-	if (w->fd >= 0 && is_due(w->read_ns, now_ns, NSEC_PER_SEC) &&
-	    memuse_node(w->fd, &w->bytes) == 0)
+	if (w->fd >= 0 && is_due(w->read_ns, now_ns, NSEC_PER_SEC) && memuse_node(w->fd, &w->bytes) == 0)
 		w->read_ns = now_ns;
 	for (i = 0; i < n && left; i++) {
 		struct memstep *m = mem[w->turn++ % n];

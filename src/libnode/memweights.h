@@ -36,7 +36,8 @@ struct memweights {
 	uint64_t read_ns;
 	uint64_t listed_ns; /* when processes were last listed */
 	uint64_t tick_ns;   /* time of the last tick */
-	size_t turn;	  /* line with which the next tick begins; otherwise the last lines would never be read */
+	/* line with which the next tick begins; otherwise the last lines would never be read */
+	size_t turn;
 };
 
 void memstep_open(struct memstep *m, const struct cgroup_paths *paths);

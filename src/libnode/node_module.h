@@ -12,14 +12,14 @@
 
 #define NODE_MODULE_FILE "ceems_node.so"
 #define NODE_MODULE_SYMBOL "ceems_node"
-#define NODE_MODULE_ABI 2 /* version of the table below and of struct settings; the module and the plugin are
+#define NODE_MODULE_ABI \
+	2 /* version of the table below and of struct settings; the module and the plugin are
 			     built together */
 
 /* The module's functions; each does what sampler_<name>() does. */
 struct node_module_ops {
 	void (*set_log)(logger_sink_fn sink);
-	int (*create)(const struct settings *s, const char *node, struct sampler **ret,
-		      struct errmsg *err);
+	int (*create)(const struct settings *s, const char *node, struct sampler **ret, struct errmsg *err);
 	void (*set_capacity)(struct sampler *s, uint32_t cpus, uint64_t mem_mb);
 	void (*describe)(const struct sampler *s, char *buf, size_t size);
 	int (*tick)(struct sampler *s);

@@ -21,8 +21,8 @@
 /* How long the first tick waits for ceems-bpf, so that steps that start with slurmd are counted. */
 #define START_WAIT_NS (5 * NSEC_PER_SEC)
 /*
- * When ceems-bpf is killed. Ticks do not wait for it so long. It may be slow on a node that boots or is busy, and there is no
- * other try until slurmd starts again.
+ * When ceems-bpf is killed. Ticks do not wait for it so long. It may be slow on a node that boots or is busy,
+ * and there is no other try until slurmd starts again.
  */
 #define LOAD_TIMEOUT_NS (100 * NSEC_PER_SEC)
 #define UNLOAD_TIMEOUT_NS (20 * NSEC_PER_SEC) /* slurmd's end waits for it */
@@ -30,11 +30,11 @@
 struct nodeprobes {
 	const struct settings *settings;
 	char helper[PATH_MAX];
-	struct bpfload *load;  /* ceems-bpf, which runs; NULL: it does not */
-	struct probes *probes; /* NULL: no BPF programs are loaded */
+	struct bpfload *load;	 /* ceems-bpf, which runs; NULL: it does not */
+	struct probes *probes;	 /* NULL: no BPF programs are loaded */
 	bool keeps_io, drops_io; /* slurmd holds the hooks of PROBES_IO; it is letting go of them */
-	uint64_t looked_ns; /* when it last looked for dead processes, CLOCK_MONOTONIC; 0: never */
-	bool has_looked;    /* it looked in this tick, so DUE is valid */
+	uint64_t looked_ns;	 /* when it last looked for dead processes, CLOCK_MONOTONIC; 0: never */
+	bool has_looked;	 /* it looked in this tick, so DUE is valid */
 	struct probes_dead dead, due;
 };
 
@@ -51,8 +51,7 @@ static void hold(struct nodeprobes *np)
 	for (i = 0; i < ARRAY_SIZE(all_steps); i++) {
 		rc = probes_hold(np->probes, all_steps[i], &err);
 		if (rc < 0)
-			logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR, "bpf: %s",
-				   err.text);
+			logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR, "bpf: %s", err.text);
 	}
 }
 
@@ -73,8 +72,8 @@ static int nodeprobes_load(struct nodeprobes *np, uint64_t until_ns, struct errm
 
 static void tell_failure(int rc, const struct errmsg *err)
 {
-	logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR, "bpf: %s; I/O and network are not counted on this node",
-		   err->text);
+	logger_log(rc == -EOPNOTSUPP ? LOGGER_INFO : LOGGER_ERROR,
+		   "bpf: %s; I/O and network are not counted on this node", err->text);
 }
 
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret)
@@ -95,7 +94,8 @@ void nodeprobes_start(const struct settings *s, const char *helper_dir, struct n
 	if (rc == 0)
 		rc = nodeprobes_load(np, clock_mono_ns() + START_WAIT_NS, &err);
 	if (rc == -EAGAIN)
-		logger_info("bpf: %s takes long; I/O and network are not counted for steps that start before it ends",
+		logger_info("bpf: %s takes long; I/O and network are not counted for steps that start before "
+			    "it ends",
 			    np->helper);
 	else if (rc < 0)
 		tell_failure(rc, &err);
@@ -108,7 +108,8 @@ static void look_for_load(struct nodeprobes *np)
 	int rc = nodeprobes_load(np, 0, &err);
 
 	if (rc == 0)
-		logger_info("bpf: %s has ended; I/O and network are counted for steps that start from now on", np->helper);
+		logger_info("bpf: %s has ended; I/O and network are counted for steps that start from now on",
+			    np->helper);
 	else if (rc != -EAGAIN)
 		tell_failure(rc, &err);
 }
@@ -135,11 +136,11 @@ static bool is_asked(struct nodeprobes *np, enum probes_group group)
 }
 
 /*
- * Holds also the programs that a step attached for --ceems-perf=io, so that the next steps need not attach them. On an
- * emulated machine, attaching takes 0.15 s at the start of a step, and detaching 1.3 s at its end. A step requests a
- * tick after its start, so slurmd holds the programs before the step ends. If a program can be attached only once, it
- * is held until slurmd ends. Programs that only another slurmd holds are not held, since then both would hold them for
- * ever.
+ * Holds also the programs that a step attached for --ceems-perf=io, so that the next steps need not attach
+ * them. On an emulated machine, attaching takes 0.15 s at the start of a step, and detaching 1.3 s at its
+ * end. A step requests a tick after its start, so slurmd holds the programs before the step ends. If a
+ * program can be attached only once, it is held until slurmd ends. Programs that only another slurmd holds
+ * are not held, since then both would hold them for ever.
  */
 static void keep_hooks(struct nodeprobes *np)
 {
@@ -158,8 +159,8 @@ static void keep_hooks(struct nodeprobes *np)
 }
 
 /*
- * Detaches unused hooks. The sampler waits for each as long as a grace period of the kernel, about 0.1 s. So a tick
- * spends at most a tenth of its interval on this, and it takes up to a minute until all are detached.
+ * Detaches unused hooks. The sampler waits for each as long as a grace period of the kernel, about 0.1 s. So
+ * a tick spends at most a tenth of its interval on this, and it takes up to a minute until all are detached.
  */
 static void drop_hooks(struct nodeprobes *np)
 {
@@ -272,8 +273,8 @@ static void read_filesystems(struct nodeprobes *np, uint32_t slot, struct values
 	fsio_close(io);
 }
 
-void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
-			const struct book_line *line, size_t n)
+void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book, const struct book_line *line,
+			size_t n)
 {
 	struct probes_owner owner;
 	struct values values;

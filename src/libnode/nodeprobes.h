@@ -17,9 +17,9 @@ struct nodeprobes;
 #define NODEPROBES_LOOK_NS (30 * UINT64_C(1000000000))
 
 /*
- * Loads the BPF programs, unless they are loaded. ceems-bpf does this in some 50 ms. If it takes longer than 5 s,
- * nodeprobes_look() takes over what it loads, and after 100 s kills it. S is borrowed until nodeprobes_stop(). *RET is
- * NULL if there is no memory.
+ * Loads the BPF programs, unless they are loaded. ceems-bpf does this in some 50 ms. If it takes longer than
+ * 5 s, nodeprobes_look() takes over what it loads, and after 100 s kills it. S is borrowed until
+ * nodeprobes_stop(). *RET is NULL if there is no memory.
  */
 void nodeprobes_start(const struct settings *s, const char *helper_dir, struct nodeprobes **ret);
 
@@ -50,7 +50,7 @@ struct nodeprobes_step {
 void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n);
 
 /* Sets the metric values of those of LINE[n] whose slurmstepd was killed, from the BPF counts. */
-void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book,
-			const struct book_line *line, size_t n);
+void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book, const struct book_line *line,
+			size_t n);
 
 #endif

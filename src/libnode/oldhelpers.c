@@ -52,8 +52,8 @@ static int oldhelpers_add(void *ctx, pid_t pid)
 }
 
 /*
- * /proc lists children by the thread that started them. execve(2) ends all threads but one, which becomes the first thread and has
- * all children.
+ * /proc lists children by the thread that started them. execve(2) ends all threads but one, which becomes the
+ * first thread and has all children.
  */
 void oldhelpers_find(struct oldhelpers *o, const char *helper_dir)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Returns the index of the part in the page, a new one if necessary. If another source measures this unit now, the entry is
- * reset, because another sensor shows another idle power.
+ * Returns the index of the part in the page, a new one if necessary. If another source measures this unit
+ * now, the entry is reset, because another sensor shows another idle power.
  */
 static uint32_t find_part(struct partbook *p, struct ledger_page *page, const struct part *in)
 {
@@ -47,8 +47,7 @@ static bool is_replaced(const struct ledger_part *part, const struct sources_rea
 	return true;
 }
 
-static void drop_replaced(struct partbook *p, struct ledger_page *page,
-			  const struct sources_reading *r)
+static void drop_replaced(struct partbook *p, struct ledger_page *page, const struct sources_reading *r)
 {
 	uint32_t n = 0;
 	uint32_t i;
@@ -128,11 +127,10 @@ static void set_idle_configured(const struct partbook *p, struct ledger_page *pa
 }
 
 /*
- * Returns the time in which a part's energy was used, which for a sensor slower than the tick is the time since its last
- * reading. 0: the time of the window; also if the sensor was silent for too long.
+ * Returns the time in which a part's energy was used, which for a sensor slower than the tick is the time
+ * since its last reading. 0: the time of the window; also if the sensor was silent for too long.
  */
-static uint64_t energy_time(const struct ledger_part *part, uint64_t now_mono_ns,
-			    uint64_t interval_ns)
+static uint64_t energy_time(const struct ledger_part *part, uint64_t now_mono_ns, uint64_t interval_ns)
 {
 	uint64_t ns = part->t_energy_mono_ns && part->t_energy_mono_ns < now_mono_ns ?
 			      now_mono_ns - part->t_energy_mono_ns :
@@ -208,7 +206,10 @@ static bool is_of_a_socket(const struct ledger_page *page, const struct ledger_p
 	return same > 1 && part->unit < SOCKETS_MAX;
 }
 
-/* Returns the activity on which the part's power in this tick depends. 0: there is no measure for this kind of part. */
+/*
+ * Returns the activity on which the part's power in this tick depends. 0: there is no
+ * measure for this kind of part.
+ */
 static double activity_of(const struct ledger_page *page, const struct ledger_part *part,
 			  const struct activity *a)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * profilepush.h - ProfilePushUrl: slurmd runs the program ceems-push, which sends the profiles that ceems-profile of each
- * step left in ProfilePushDir. slurmd asks it every 10 s, never waits for it, and logs its answers.
+ * profilepush.h - ProfilePushUrl: slurmd runs the program ceems-push, which sends the profiles that
+ * ceems-profile of each step left in ProfilePushDir. slurmd asks it every 10 s, never waits for it, and logs
+ * its answers.
  */
 #ifndef CEEMS_PROFILEPUSH_H
 #define CEEMS_PROFILEPUSH_H

@@ -14,16 +14,16 @@ struct reader {
 	struct cputime *cputime;
 	struct weights_step *step;
 	uint64_t before_ns; /* CPU time before cputime was opened that cputime does not show */
-	uint32_t claim;	 /* claim number of the step in this slot that is read; 0: none */
-	bool is_settled; /* cputime was opened, or cannot be opened */
-	bool is_needed;	 /* the step exists in the next tick, too */
+	uint32_t claim;	    /* claim number of the step in this slot that is read; 0: none */
+	bool is_settled;    /* cputime was opened, or cannot be opened */
+	bool is_needed;	    /* the step exists in the next tick, too */
 };
 
 struct readers {
 	struct weights *w;
-	struct reader reader[LEDGER_STEPS]; /* by slot */
-	unsigned int used;		    /* entries from this index on were never used */
-	bool have_young;		    /* a step is younger than READERS_YOUNG_NS */
+	struct reader reader[LEDGER_STEPS];	 /* by slot */
+	unsigned int used;			 /* entries from this index on were never used */
+	bool have_young;			 /* a step is younger than READERS_YOUNG_NS */
 	struct weights_step *step[LEDGER_STEPS]; /* by line */
 };
 
@@ -86,8 +86,8 @@ static void open_reader(struct readers *all, struct reader *r, const struct book
 }
 
 /*
- * Reads the CPU time of a step. If it is summed over living processes, it lacks those that ended before a restart of
- * slurmd. Their time is in the step's account already, and is added here.
+ * Reads the CPU time of a step. If it is summed over living processes, it lacks those that ended before a
+ * restart of slurmd. Their time is in the step's account already, and is added here.
  */
 static void read_cputime(struct reader *r, struct book_line *line)
 {
@@ -129,9 +129,8 @@ int readers_modes(struct readers *all, unsigned int slot, uint32_t claim, uint64
 {
 	struct reader *r = &all->reader[slot];
 
-	return r->claim != claim || !r->cputime ?
-		       -ENOENT :
-		       cputime_read_modes(r->cputime, ret_user_ns, ret_system_ns);
+	return r->claim != claim || !r->cputime ? -ENOENT :
+						  cputime_read_modes(r->cputime, ret_user_ns, ret_system_ns);
 }
 
 uint64_t readers_patience_ns(const struct readers *all)

@@ -30,9 +30,9 @@ static void drop_span(struct remainder *r, uint32_t i)
 }
 
 /*
- * Merges the two neighbouring spans that are shortest together, to make room. So only the many short ticks that come when
- * many steps begin are merged. The time of a slow sensor is still matched to a tick or, if its interval has more than
- * REMAINDER_SPANS ticks, to a few hundredths of that interval.
+ * Merges the two neighbouring spans that are shortest together, to make room. So only the many short ticks
+ * that come when many steps begin are merged. The time of a slow sensor is still matched to a tick or, if its
+ * interval has more than REMAINDER_SPANS ticks, to a few hundredths of that interval.
  */
 static void merge_spans(struct remainder *r)
 {
@@ -87,7 +87,10 @@ static uint64_t take_parts(struct remainder *r, uint64_t until_ns)
 
 /* --- the node --------------------------------------------------------------------------- */
 
-/* Stores the node's reading. Returns true if it is the sensor's first: then it is only the base for the next one. */
+/*
+ * Stores the node's reading. Returns true if it is the sensor's first: then it is only
+ * the base for the next one.
+ */
 static bool note_node(struct remainder *r, const struct remainder_tick *t, uint64_t *ret_until_ns)
 {
 	const struct part *node = t->node;
@@ -173,8 +176,7 @@ static bool falls_silent(struct remainder *r, const struct remainder_tick *t)
 	return r->is_silent && !was_silent;
 }
 
-void remainder_tick(struct remainder *r, const struct remainder_tick *t,
-		    struct remainder_share *ret)
+void remainder_tick(struct remainder *r, const struct remainder_tick *t, struct remainder_share *ret)
 {
 	bool is_base = false;
 	uint64_t until_ns = 0;
@@ -229,9 +231,8 @@ void remainder_load(struct remainder *r, struct source_state *state, uint64_t no
 	if (pool && until && parts && *pool == k.pool && *until == k.until && *parts == k.parts)
 		return;
 	memset(r, 0, sizeof(*r));
-	if (!pool || !until || !parts || !*until || *until > now_ns ||
-	    *parts > (uint64_t)PLAUSIBLE_UJ || (int64_t)*pool > PLAUSIBLE_UJ ||
-	    (int64_t)*pool < -PLAUSIBLE_UJ)
+	if (!pool || !until || !parts || !*until || *until > now_ns || *parts > (uint64_t)PLAUSIBLE_UJ ||
+	    (int64_t)*pool > PLAUSIBLE_UJ || (int64_t)*pool < -PLAUSIBLE_UJ)
 		return;
 	r->pool_uj = (int64_t)*pool;
 	r->until_ns = *until;

@@ -65,8 +65,8 @@ struct remainder {
 struct remainder_tick {
 	uint64_t now_ns; /* CLOCK_MONOTONIC */
 	uint64_t dt_ns;
-	uint64_t parts_uj;	/* energy of all parts in this tick */
-	bool is_missing_parts;	/* one could not be read */
+	uint64_t parts_uj;	 /* energy of all parts in this tick */
+	bool is_missing_parts;	 /* one could not be read */
 	const struct part *node; /* NULL: it could not be read */
 };
 
@@ -76,8 +76,7 @@ struct remainder_share {
 	bool fell_silent; /* in this tick */
 };
 
-void remainder_tick(struct remainder *r, const struct remainder_tick *t,
-		    struct remainder_share *ret);
+void remainder_tick(struct remainder *r, const struct remainder_tick *t, struct remainder_share *ret);
 
 /*
  * R is saved in the state of the node's source, together with its counters: if a tick was not

@@ -58,8 +58,8 @@ static void write_textfile(struct sampler *s, bool is_last)
 	if (textfile_make(&in, &text, &len, &err) == 0)
 		(is_last ? textfile_feed_end : textfile_feed_put)(s->textfile, text, len);
 	else
-		logger_log_once(&s->textfile_failed, LOGGER_ERROR,
-				"textfile: %s; ceems.prom is not updated", err.text);
+		logger_log_once(&s->textfile_failed, LOGGER_ERROR, "textfile: %s; ceems.prom is not updated",
+				err.text);
 }
 
 static void open_push(struct sampler *s)
@@ -98,7 +98,9 @@ uint64_t sampler_due_in_ns(uint64_t wall_ns, uint64_t every_ns)
 	return left_ns < SAMPLER_HINTS_NS ? left_ns + every_ns : left_ns;
 }
 
-/* Returns when running steps are due to be read. A node with a shorter SampleInterval reads them more often. */
+/*
+ * Returns when running steps are due to be read. A node with a shorter SampleInterval reads them more often.
+ */
 static uint64_t next_show(const struct sampler *s)
 {
 	uint64_t every_ns = SAMPLER_SHOW_EVERY * s->settings.sample_interval_ns;
@@ -107,8 +109,8 @@ static uint64_t next_show(const struct sampler *s)
 }
 
 /*
- * Returns how much earlier than due running steps may be read. There must be some tolerance: ticks follow the wall
- * clock, so their distance is not an exact multiple of the interval.
+ * Returns how much earlier than due running steps may be read. There must be some tolerance: ticks follow the
+ * wall clock, so their distance is not an exact multiple of the interval.
  */
 static uint64_t show_slack_ns(const struct sampler *s)
 {
@@ -125,9 +127,12 @@ static uint64_t next_tick(const struct sampler *s, uint64_t last_ns)
 	uint64_t patience_ns = readers_patience_ns(s->readers);
 	uint64_t next_ns = last_ns + (patience_ns < due_ns ? patience_ns : due_ns);
 
-	/* reading steps needs a new tick: between two ticks counters do not move, which would look like no power */
+	/*
+	 * reading steps needs a new tick: between two ticks counters do not move, which
+	 * would look like no power
+	 */
 	return (s->textfile || s->nlines) && next_show(s) + show_slack_ns(s) < next_ns ? next_show(s) :
-											       next_ns;
+											 next_ns;
 }
 
 static void *sampler_run(void *arg)
@@ -160,7 +165,8 @@ static void *sampler_run(void *arg)
 		if (!atomic_load(&s->stop) &&
 		    ledger_wait_request(s->ledger, last_ns + SAMPLER_HINTS_NS, next_tick(s, last_ns)))
 			space_out(last_ns);
-		is_last = atomic_load(&s->stop); /* then make a last tick, and write to ceems.prom that slurmd ends */
+		/* then make a last tick, and write to ceems.prom that slurmd ends */
+		is_last = atomic_load(&s->stop);
 	}
 	profilepush_close(s->push);
 	textfile_feed_close(s->textfile);

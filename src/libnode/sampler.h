@@ -37,8 +37,7 @@ struct sampler;
  * without a sampler. A node without any sensor is no error; its ledger has metric values, but no
  * energy.
  */
-int sampler_create(const struct settings *s, const char *node, struct sampler **ret,
-		   struct errmsg *err);
+int sampler_create(const struct settings *s, const char *node, struct sampler **ret, struct errmsg *err);
 
 /*
  * Sets the CPUs and the memory that Slurm can allocate on this node; idle energy is split by a

@@ -39,14 +39,14 @@ struct sampler {
 	_Atomic uint64_t power_mw;
 	_Atomic bool has_energy;
 	/* all below is only for the thread */
-	struct gpu_slices slices; /* the last value of ledger_set_slices() */
-	bool has_slices;	  /* ledger_set_slices() was called */
+	struct gpu_slices slices;	/* the last value of ledger_set_slices() */
+	bool has_slices;		/* ledger_set_slices() was called */
 	struct textfile_feed *textfile; /* NULL: ceems.prom is not written */
-	struct profilepush *push; /* NULL: profiles are not pushed */
+	struct profilepush *push;	/* NULL: profiles are not pushed */
 	struct oldhelpers oldhelpers;
 	struct live live;
-	size_t nlines;			/* number of steps in the last tick */
-	uint64_t live_ns;		/* when running steps were last read and the textfile written */
+	size_t nlines;	  /* number of steps in the last tick */
+	uint64_t live_ns; /* when running steps were last read and the textfile written */
 	struct logger_once tick_failed, textfile_failed;
 	pthread_t thread;
 	bool is_running;

@@ -63,8 +63,8 @@ static int open_sources(struct sampler *s, struct errmsg *err)
 {
 	const struct source_env env = sources_env(&s->settings);
 	struct errmsg why = { 0 };
-	int rc = sources_open(s->settings.energy_sources, source_builtin, source_nbuiltin, &env,
-			      &s->sources, &why);
+	int rc = sources_open(s->settings.energy_sources, source_builtin, source_nbuiltin, &env, &s->sources,
+			      &why);
 
 	if (rc < 0)
 		return errmsg_set(err, rc, "%s", why.text);
@@ -92,8 +92,8 @@ static void open_series(struct sampler *s, const char *node)
 		.region = s->chain.region,
 		.helper_dir = s->settings.helper_dir,
 		.keep_s = SERIES_KEEP_S + s->chain.max_age_s,
-		.offset_ns = crc32c(0, node, strlen(node)) %
-			     (FACTOR_FEED_INTERVAL_NS / NSEC_PER_SEC) * NSEC_PER_SEC,
+		.offset_ns = crc32c(0, node, strlen(node)) % (FACTOR_FEED_INTERVAL_NS / NSEC_PER_SEC) *
+			     NSEC_PER_SEC,
 	};
 	struct errmsg err = { 0 };
 
@@ -185,12 +185,11 @@ void sampler_describe(const struct sampler *s, char *buf, size_t size)
 	if (s->has_factor)
 		(void)snprintf(factor, sizeof(factor), "%llu.%03llu gCO2e/kWh (%s%s%s)%s",
 			       (unsigned long long)s->chain.fixed.mg_per_kwh / 1000,
-			       (unsigned long long)s->chain.fixed.mg_per_kwh % 1000,
-			       s->chain.fixed.region, s->chain.fixed.region[0] ? ", " : "",
-			       emission_kind_name(s->chain.fixed.kind),
+			       (unsigned long long)s->chain.fixed.mg_per_kwh % 1000, s->chain.fixed.region,
+			       s->chain.fixed.region[0] ? ", " : "", emission_kind_name(s->chain.fixed.kind),
 			       s->feed ? " where the series has none" : "");
-	(void)snprintf(buf, size, "energy from %s; %s; %s; %sledger in %s", sources, weights,
-		       factor, s->is_fresh ? "new " : "", s->settings.ledger_dir);
+	(void)snprintf(buf, size, "energy from %s; %s; %s; %sledger in %s", sources, weights, factor,
+		       s->is_fresh ? "new " : "", s->settings.ledger_dir);
 }
 
 void sampler_destroy(struct sampler *s)

@@ -12,8 +12,7 @@
  */
 static bool is_awaited(const struct sources_entry *e)
 {
-	return e->source && !e->ops->is_estimate && !e->was_read &&
-	       e->waited_ns < SOURCES_AWAIT_NS;
+	return e->source && !e->ops->is_estimate && !e->was_read && e->waited_ns < SOURCES_AWAIT_NS;
 }
 
 static bool awaits_any(const struct sources *s)
@@ -38,8 +37,7 @@ static void log_reading(struct sources_entry *e, uint64_t now_ns)
 {
 	const char *name = source_name(e->id);
 
-	if (!e->source || is_awaited(e) ||
-	    (e->ops->logs_failures && e->was_read && !e->failed.is_told) ||
+	if (!e->source || is_awaited(e) || (e->ops->logs_failures && e->was_read && !e->failed.is_told) ||
 	    (e->is_lost && !e->failed.is_told)) /* log_lost() logs it */
 		return;
 	switch (logger_trouble_note(&e->failed, e->rc < 0, now_ns)) {
@@ -53,7 +51,8 @@ static void log_reading(struct sources_entry *e, uint64_t now_ns)
 	case LOGGER_NO_NEWS:
 		break;
 	}
-	if (e->rc == 0 && e->last.rejected) /* logged only once, because a bad counter may fail again and again */
+	/* logged only once, because a bad counter may fail again and again */
+	if (e->rc == 0 && e->last.rejected)
 		logger_log_once(&e->log_rejected, LOGGER_ERROR,
 				"%s: a counter failed or was implausible and is not booked; later ones are "
 				"counted, not logged",
@@ -106,8 +105,8 @@ static void log_lost(struct sources_entry *e, bool has_estimate, uint64_t now_ns
 	}
 }
 
-static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_ppm,
-		       struct source_state *state, struct sources_reading *ret)
+static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		       struct sources_reading *ret)
 {
 	memset(&e->last, 0, sizeof(e->last));
 	e->rc = e->ops->read(e->source, dt_ns, busy_ppm, state, &e->last);
@@ -150,8 +149,7 @@ static bool takes_domain(struct sources *s, enum source_id id, uint8_t domain)
 
 	if (*owner == SOURCE_N || (is_estimate(s, *owner) && !is_estimate(s, id)))
 		*owner = id;
-	return *owner == id ||
-	       (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
+	return *owner == id || (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
 }
 
 static struct part *part_of(struct sources *s, uint8_t domain, uint8_t unit, enum source_id from)
@@ -181,8 +179,7 @@ static uint64_t take_parts(struct sources *s, const struct sources_entry *e)
 		const struct part *p = &e->last.part[i];
 		struct part *part;
 
-		if (p->domain >= DOMAIN_N || p->is_whole_node ||
-		    !takes_domain(s, e->id, p->domain))
+		if (p->domain >= DOMAIN_N || p->is_whole_node || !takes_domain(s, e->id, p->domain))
 			continue;
 		part = part_of(s, p->domain, p->unit, e->id);
 		part->quality = p->quality;
@@ -258,8 +255,8 @@ static void choose_node(struct sources *s, struct source_state *state)
 }
 
 /* Reads the source of the whole node, and books what is left as OTHER. TICK has the parts already. */
-static void read_node(struct sources *s, struct remainder_tick *tick,
-		      struct source_state *state, struct sources_reading *ret)
+static void read_node(struct sources *s, struct remainder_tick *tick, struct source_state *state,
+		      struct sources_reading *ret)
 {
 	struct sources_entry *e = s->node;
 	struct source_state *own = &state[e->id];
@@ -289,10 +286,12 @@ static bool is_used(const struct sources *s, const struct sources_entry *e)
 
 /* --- all of them -------------------------------------------------------------------- */
 
-/* Reads all sources but estimates. Returns the energy of their parts. *RET_MISSING is set if some of it is not known yet. */
-static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
-			     struct source_state *state, struct sources_reading *ret,
-			     bool *ret_missing)
+/*
+ * Reads all sources but estimates. Returns the energy of their parts. *RET_MISSING is set if
+ * some of it is not known yet.
+ */
+static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+			     struct sources_reading *ret, bool *ret_missing)
 {
 	uint64_t parts_uj = 0;
 	size_t i;
@@ -306,8 +305,10 @@ static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_pp
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
 		parts_uj += take_parts(s, e);
 		if (is_awaited(e))
-			break; /* sources of lower preference must not be read yet: energy read now would be lost */
-		if (!e->was_read) /* other sources have these domains now, so the old base must not be used later */
+			/* sources of lower preference must not be read yet: energy read now would be lost */
+			break;
+		/* other sources have these domains now, so the old base must not be used later */
+		if (!e->was_read)
 			memset(&state[e->id], 0, sizeof(state[e->id]));
 		*ret_missing |= owns_any(s, e->id) && (e->rc < 0 || e->last.rejected);
 	}
@@ -328,8 +329,8 @@ static void drop_estimates(struct sources *s)
 static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 			       struct source_state *state, struct sources_reading *ret)
 {
-	bool is_measured = s->node || (s->from[DOMAIN_CPU] != SOURCE_N &&
-				       !is_estimate(s, s->from[DOMAIN_CPU]));
+	bool is_measured = s->node ||
+			   (s->from[DOMAIN_CPU] != SOURCE_N && !is_estimate(s, s->from[DOMAIN_CPU]));
 	bool is_open_question = awaits_any(s);
 	uint64_t parts_uj = 0;
 	size_t i;

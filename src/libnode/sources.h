@@ -42,15 +42,18 @@ struct sources_reading {
 	uint32_t late;
 	/* Energy by which the parts exceed the whole node, as found in this tick (remainder.h). */
 	uint64_t disagreement_uj;
-	/* A source in use failed, was late, or had a counter rejected. Idle power must not be learned from this tick. */
+	/*
+	 * A source in use failed, was late, or had a counter rejected. Idle power must not
+	 * be learned from this tick.
+	 */
 	bool is_tainted;
 	/*
-	 * A bit 1 << enum source_id for each source that is used or configured, but lost: it is not open, or could
-	 * not be read for SOURCES_AWAIT_NS.
+	 * A bit 1 << enum source_id for each source that is used or configured, but lost: it is not open, or
+	 * could not be read for SOURCES_AWAIT_NS.
 	 */
 	uint32_t lost;
 	uint64_t lag_ns; /* the largest lag of the sources in use */
-	int failed; /* -errno of a source that could not be read at all; 0: there is none */
+	int failed;	 /* -errno of a source that could not be read at all; 0: there is none */
 	enum source_id failed_id;
 };
 
@@ -92,20 +95,23 @@ size_t sources_gpus(const struct sources *s, struct gpu_reading *ret, size_t max
  */
 size_t sources_instances(const struct sources *s, const struct gpu_instance_reading **ret);
 
-/* Returns the sizes of the GPUs that MIG divides; NULL: there are none. Borrowed until the next sources_read(). */
+/*
+ * Returns the sizes of the GPUs that MIG divides; NULL: there are none. Borrowed until
+ * the next sources_read().
+ */
 const struct gpu_slices *sources_slices(const struct sources *s);
 
 /* The state of one source, for messages. Pointers are valid until the next sources_read(). */
 struct sources_status {
 	bool is_open;
-	bool is_node;	 /* the energy of the whole node is taken from this source */
-	bool is_configured; /* ExternalSource, RedfishConf, IpmiSensor, or by name in EnergySources */
-	bool is_lost;	 /* see struct sources_reading */
-	uint64_t lag_ns; /* the largest age of its values */
-	int rc;		 /* result of open(), or of the last read() */
-	const char *why; /* why it is not open or cannot be read; "": it is open and can be read */
-	const char *notes; /* lines about the sensors that it reads; may be "" */
-	char about[160]; /* text of describe(); may be "" */
+	bool is_node;		    /* the energy of the whole node is taken from this source */
+	bool is_configured;	    /* ExternalSource, RedfishConf, IpmiSensor, or by name in EnergySources */
+	bool is_lost;		    /* see struct sources_reading */
+	uint64_t lag_ns;	    /* the largest age of its values */
+	int rc;			    /* result of open(), or of the last read() */
+	const char *why;	    /* why it is not open or cannot be read; "": it is open and can be read */
+	const char *notes;	    /* lines about the sensors that it reads; may be "" */
+	char about[160];	    /* text of describe(); may be "" */
 	const struct reading *last; /* the last reading; NULL: none succeeded so far */
 };
 /* Gives the state of source ID. False: EnergySources does not ask for this source. */

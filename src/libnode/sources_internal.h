@@ -16,7 +16,7 @@ struct sources_entry {
 	struct source *source;	      /* NULL: not open */
 	int rc;			      /* result of open(), or of the last read() */
 	struct errmsg why;	      /* why it is not open */
-	bool is_configured; /* a setting of its own is set, or EnergySources names it */
+	bool is_configured;	      /* a setting of its own is set, or EnergySources names it */
 	bool is_lost;
 	uint64_t bad_ns; /* time since the last reading without an error */
 	bool was_tried;

@@ -83,7 +83,10 @@ static void open_entry(struct sources *s, const struct offer *of, enum source_id
 	}
 	e->source = NULL;
 	close_entry(e);
-	/* a source that only EnergySources names is not lost if the node has no such sensor: only some nodes may have it */
+	/*
+	 * a source that only EnergySources names is not lost if the node has no such sensor:
+	 * only some nodes may have it
+	 */
 	e->is_lost = e->is_configured && id != SOURCE_MODEL &&
 		     (has_setting(of->env, id) || (e->rc != -ENODEV && e->rc != -ENOENT));
 	if (!e->why.text[0])
@@ -100,8 +103,7 @@ struct sources_entry *sources_find(struct sources *s, enum source_id id)
 	return NULL;
 }
 
-static void open_named(struct sources *s, const char *choice, bool estimates,
-		       const struct offer *of)
+static void open_named(struct sources *s, const char *choice, bool estimates, const struct offer *of)
 {
 	char item[64];
 	unsigned int id;
@@ -109,8 +111,7 @@ static void open_named(struct sources *s, const char *choice, bool estimates,
 	while (items_next(&choice, item, sizeof(item)))
 		for (id = 0; id < SOURCE_N; id++)
 			if (!strcasecmp(source_name((enum source_id)id), item) &&
-			    (id == SOURCE_MODEL) == estimates &&
-			    !sources_find(s, (enum source_id)id))
+			    (id == SOURCE_MODEL) == estimates && !sources_find(s, (enum source_id)id))
 				open_entry(s, of, (enum source_id)id);
 }
 
@@ -121,9 +122,8 @@ static void say_why_none(const struct sources *s, struct errmsg *err)
 	size_t i;
 
 	for (i = 0; i < s->n && used < sizeof(all.text); i++) {
-		int n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s: %s",
-				 used ? "; " : "", source_name(s->entry[i].id),
-				 s->entry[i].why.text);
+		int n = snprintf(all.text + used, sizeof(all.text) - used, "%s%s: %s", used ? "; " : "",
+				 source_name(s->entry[i].id), s->entry[i].why.text);
 
 		used += n > 0 ? (size_t)n : 0;
 	}
@@ -167,7 +167,10 @@ void sources_close(struct sources *s)
 	pages_free(s, sizeof(*s));
 }
 
-/* Returns true for an estimate that is open beside sensors. It is used only if these measure neither CPUs nor the node. */
+/*
+ * Returns true for an estimate that is open beside sensors. It is used only if these measure
+ * neither CPUs nor the node.
+ */
 static bool is_standby(const struct sources *s, const struct sources_entry *e)
 {
 	return e->ops->is_estimate && s->nopen > 1;
@@ -188,8 +191,8 @@ void sources_describe(const struct sources *s, char *buf, size_t size)
 			continue;
 		if (e->ops->describe)
 			e->ops->describe(e->source, what, sizeof(what));
-		n = snprintf(buf + used, size - used, "%s%s (%s)", used ? ", " : "",
-			     source_name(e->id), what);
+		n = snprintf(buf + used, size - used, "%s%s (%s)", used ? ", " : "", source_name(e->id),
+			     what);
 		used += n > 0 ? (size_t)n : size;
 	}
 }
@@ -233,9 +236,9 @@ const struct gpu_slices *sources_slices(const struct sources *s)
 	size_t i;
 
 	for (i = 0; i < s->n; i++) {
-		const struct gpu_slices *slices =
-			s->entry[i].source && s->entry[i].ops->slices ?
-				s->entry[i].ops->slices(s->entry[i].source) : NULL;
+		const struct gpu_slices *slices = s->entry[i].source && s->entry[i].ops->slices ?
+							  s->entry[i].ops->slices(s->entry[i].source) :
+							  NULL;
 
 		if (slices && slices->n)
 			return slices;

@@ -43,8 +43,7 @@ static const char *domain_source(const struct writer *w, unsigned int d)
 	return source_name((enum source_id)w->page->domain_source[d]);
 }
 
-static void put_domain(struct writer *w, const struct prom_family *f, unsigned int d,
-		       uint64_t value)
+static void put_domain(struct writer *w, const struct prom_family *f, unsigned int d, uint64_t value)
 {
 	prom_put(&w->prom, f, value, ",domain=\"%s\",source=\"%s\"", domain_name((enum domain)d),
 		 domain_source(w, d));
@@ -64,25 +63,19 @@ static void put_part(struct writer *w, const struct prom_family *f, const struct
 		     uint64_t value, const char *idle)
 {
 	prom_put(&w->prom, f, value, ",domain=\"%s\",unit=\"%u\",source=\"%s\"%s%s%s",
-		 domain_name((enum domain)p->domain), p->unit,
-		 source_name((enum source_id)p->source), idle ? ",idle=\"" : "", idle ? idle : "",
-		 idle ? "\"" : "");
+		 domain_name((enum domain)p->domain), p->unit, source_name((enum source_id)p->source),
+		 idle ? ",idle=\"" : "", idle ? idle : "", idle ? "\"" : "");
 }
 
 static void put_parts(struct writer *w)
 {
-	static const struct prom_family energy = {
-		"ceems_node_part_energy_joules_total", "counter",
-		"Energy of a socket, its memory, a GPU or the node's rest", UJ_PER_J
-	};
-	static const struct prom_family power = {
-		"ceems_node_part_power_watts", "gauge",
-		"Power of the same over the last sampling interval", 1000
-	};
-	static const struct prom_family idle = {
-		"ceems_node_part_idle_power_watts", "gauge",
-		"Idle power of the same, where it is known, and how", 1000
-	};
+	static const struct prom_family energy = { "ceems_node_part_energy_joules_total", "counter",
+						   "Energy of a socket, its memory, a GPU or the node's rest",
+						   UJ_PER_J };
+	static const struct prom_family power = { "ceems_node_part_power_watts", "gauge",
+						  "Power of the same over the last sampling interval", 1000 };
+	static const struct prom_family idle = { "ceems_node_part_idle_power_watts", "gauge",
+						 "Idle power of the same, where it is known, and how", 1000 };
 	const struct ledger_part *part = w->page->part;
 	uint32_t n = w->page->nparts < PARTS_MAX ? w->page->nparts : PARTS_MAX;
 	uint32_t i;
@@ -119,10 +112,9 @@ static bool is_idle_known(const struct writer *w, unsigned int d)
 
 static void put_idle(struct writer *w)
 {
-	static const struct prom_family f = {
-		"ceems_node_idle_power_watts", "gauge",
-		"Idle power, which is split by allocation, where it is known", 1000
-	};
+	static const struct prom_family f = { "ceems_node_idle_power_watts", "gauge",
+					      "Idle power, which is split by allocation, where it is known",
+					      1000 };
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_N; d++)
@@ -142,7 +134,9 @@ static const char *domain_quality(const struct writer *w, unsigned int d)
 	return "";
 }
 
-/* Returns by what most of the domain's dynamic energy was split. (Idle energy is always split by allocation.) */
+/*
+ * Returns by what most of the domain's dynamic energy was split. (Idle energy is always split by allocation.)
+ */
 static const char *domain_method(const struct writer *w, unsigned int d)
 {
 	const struct account *a = &w->page->measured;
@@ -156,10 +150,8 @@ static const char *domain_method(const struct writer *w, unsigned int d)
 
 static void put_source_info(struct writer *w)
 {
-	static const struct prom_family f = {
-		"ceems_energy_source_info", "gauge",
-		"Where a domain's energy is read and how it is attributed", 1
-	};
+	static const struct prom_family f = { "ceems_energy_source_info", "gauge",
+					      "Where a domain's energy is read and how it is attributed", 1 };
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_N; d++) {
@@ -168,8 +160,7 @@ static void put_source_info(struct writer *w)
 		prom_put(&w->prom, &f, 1,
 			 ",domain=\"%s\",source=\"%s\",quality=\"%s\",method=\"%s\",estimate=\"%s\"",
 			 domain_name((enum domain)d), domain_source(w, d), domain_quality(w, d),
-			 domain_method(w, d),
-			 w->page->domain_source[d] == SOURCE_MODEL ? "true" : "false");
+			 domain_method(w, d), w->page->domain_source[d] == SOURCE_MODEL ? "true" : "false");
 	}
 }
 
@@ -179,13 +170,16 @@ static const struct prom_family *rapl_family(const char *kind)
 		const char *kind;
 		struct prom_family family;
 	} rapl[] = {
-		{ "package", { "ceems_rapl_package_joules_total", "counter",
-			       "Current RAPL package value in joules", UJ_PER_J } },
-		{ "dram", { "ceems_rapl_dram_joules_total", "counter",
-			    "Current RAPL dram value in joules", UJ_PER_J } },
-		{ "psys", { "ceems_rapl_psys_joules_total", "counter",
-			    "Current RAPL value of the platform, packages and memory included, in joules",
-			    UJ_PER_J } },
+		{ "package",
+		  { "ceems_rapl_package_joules_total", "counter", "Current RAPL package value in joules",
+		    UJ_PER_J } },
+		{ "dram",
+		  { "ceems_rapl_dram_joules_total", "counter", "Current RAPL dram value in joules",
+		    UJ_PER_J } },
+		{ "psys",
+		  { "ceems_rapl_psys_joules_total", "counter",
+		    "Current RAPL value of the platform, packages and memory included, in joules",
+		    UJ_PER_J } },
 	};
 	size_t i;
 
@@ -219,21 +213,18 @@ static void put_rapl(struct writer *w)
 		const struct source_counter *c = find_counter(&w->page->state[SOURCE_RAPL], z->name);
 
 		if (f && c)
-			prom_put(&w->prom, f, c->raw, ",index=\"%u\",path=\"%s%s\"", z->index,
-				 z->folder, z->name);
+			prom_put(&w->prom, f, c->raw, ",index=\"%u\",path=\"%s%s\"", z->index, z->folder,
+				 z->name);
 	}
 }
 
 static void put_node_energy(struct writer *w)
 {
-	static const struct prom_family energy = {
-		"ceems_node_energy_joules_total", "counter",
-		"Energy of the node since the ledger began, jobs or not", UJ_PER_J
-	};
-	static const struct prom_family power = {
-		"ceems_node_power_watts", "gauge",
-		"Power of the node over the last sampling interval", 1000
-	};
+	static const struct prom_family energy = { "ceems_node_energy_joules_total", "counter",
+						   "Energy of the node since the ledger began, jobs or not",
+						   UJ_PER_J };
+	static const struct prom_family power = { "ceems_node_power_watts", "gauge",
+						  "Power of the node over the last sampling interval", 1000 };
 	const struct ledger_page *p = w->page;
 
 	put_source_info(w);
@@ -243,20 +234,18 @@ static void put_node_energy(struct writer *w)
 	put_parts(w);
 	put_rapl(w);
 	prom_put_node(&w->prom, "ceems_node_unallocated_joules_total", "counter",
-		      "Idle energy of what no job had allocated",
-		      account_total_uj(&p->unallocated), UJ_PER_J);
-	prom_put_node(&w->prom, "ceems_node_system_joules_total", "counter",
-		      "Energy of processes outside of jobs", account_total_uj(&p->system),
+		      "Idle energy of what no job had allocated", account_total_uj(&p->unallocated),
 		      UJ_PER_J);
+	prom_put_node(&w->prom, "ceems_node_system_joules_total", "counter",
+		      "Energy of processes outside of jobs", account_total_uj(&p->system), UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_retired_joules_total", "counter",
-		      "Energy of jobs that are no longer listed",
-		      account_total_uj(&p->retired), UJ_PER_J);
+		      "Energy of jobs that are no longer listed", account_total_uj(&p->retired), UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_conservation_error_joules_total", "counter",
 		      "Measured energy that the accounts miss or have too much; anything but 0 is a bug",
 		      p->conservation_error_uj, UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_sensor_disagreement_joules_total", "counter",
-		      "Energy of the parts beyond what the node's own sensor shows",
-		      p->disagreement_uj, UJ_PER_J);
+		      "Energy of the parts beyond what the node's own sensor shows", p->disagreement_uj,
+		      UJ_PER_J);
 	textfile_emissions_put(&w->prom, p, w->in);
 }
 
@@ -268,35 +257,31 @@ static void put_ledger(struct writer *w)
 
 	for (i = 0; i < p->nsteps && i < LEDGER_STEPS; i++)
 		used += p->step[i].until_mono_ns != 0;
-	prom_put_node(&w->prom, "ceems_ledger_ticks_total", "counter", "Samples taken",
-		      p->ticks, 1);
-	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge",
-		      LAST_TICK_HELP, p->t_wall_ns / NSEC_PER_MSEC, 1000);
+	prom_put_node(&w->prom, "ceems_ledger_ticks_total", "counter", "Samples taken", p->ticks, 1);
+	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge", LAST_TICK_HELP,
+		      p->t_wall_ns / NSEC_PER_MSEC, 1000);
 	prom_put_node(&w->prom, "ceems_ledger_gaps_total", "counter",
-		      "Samples that came so late that steps in between cannot be told apart",
-		      p->gaps, 1);
-	prom_put_node(&w->prom, "ceems_ledger_steps", "gauge", "Steps in the node ledger",
-		      used, 1);
-	prom_put_node(&w->prom, "ceems_ledger_steps_max", "gauge",
-		      "Steps that the node ledger has room for", LEDGER_STEPS, 1);
+		      "Samples that came so late that steps in between cannot be told apart", p->gaps, 1);
+	prom_put_node(&w->prom, "ceems_ledger_steps", "gauge", "Steps in the node ledger", used, 1);
+	prom_put_node(&w->prom, "ceems_ledger_steps_max", "gauge", "Steps that the node ledger has room for",
+		      LEDGER_STEPS, 1);
 	prom_put_node(&w->prom, "ceems_ledger_lost_steps_total", "counter",
-		      "Steps whose slurmstepd died before it closed them", p->lost_steps,
-		      1);
+		      "Steps whose slurmstepd died before it closed them", p->lost_steps, 1);
 	prom_put_node(&w->prom, "ceems_ledger_refused_steps_total", "counter",
 		      "Steps that found no room in the node ledger", p->slots_full, 1);
 	prom_put_node(&w->prom, "ceems_sensor_rejected_readings_total", "counter",
 		      "Counter readings that failed or were implausible", p->rejected, 1);
 	prom_put_node(&w->prom, "ceems_sensor_late_readings_total", "counter",
 		      "Readings that were too old to be used", p->late, 1);
-	prom_put_node(&w->prom, "ceems_sensor_wraps_total", "counter",
-		      "Counters that began again at 0", p->wraps, 1);
+	prom_put_node(&w->prom, "ceems_sensor_wraps_total", "counter", "Counters that began again at 0",
+		      p->wraps, 1);
 }
 
 /* --- jobs ------------------------------------------------------------------------------- */
 
 /* Writes a value of a job. EXTRA has more labels, as ",name=\"value\"", or is empty. */
-static void put_job(struct writer *w, const struct prom_family *f,
-		    const struct ledger_job_account *j, const char *extra, uint64_t value)
+static void put_job(struct writer *w, const struct prom_family *f, const struct ledger_job_account *j,
+		    const char *extra, uint64_t value)
 {
 	prom_put(&w->prom, f, value, ",manager=\"slurm\",uuid=\"%" PRIu32 "\"%s", j->job_id, extra);
 }
@@ -364,15 +349,13 @@ static const char *family_help(const struct metric_info *info)
 static void put_job_values(struct writer *w, enum metric m)
 {
 	const struct metric_info *info = &metric_table[m];
-	const struct prom_family f = {
-		info->prom, "counter", family_help(info), unit_table[info->unit].scale
-	};
+	const struct prom_family f = { info->prom, "counter", family_help(info),
+				       unit_table[info->unit].scale };
 	uint32_t i;
 
 	for (i = 0; i < w->page->njobs; i++)
 		if (w->page->job[i].job_id && values_has(&w->job[i].values, m))
-			put_job(w, &f, &w->page->job[i], info->prom_labels,
-				w->job[i].values.value[m]);
+			put_job(w, &f, &w->page->job[i], info->prom_labels, w->job[i].values.value[m]);
 }
 
 /*
@@ -411,8 +394,8 @@ static void put_job_memory(struct writer *w)
 	static const struct prom_family f[MEMORY_N] = {
 		[MEMORY_USED] = { "ceems_compute_unit_memory_used_bytes", "gauge",
 				  "Memory used in bytes, page cache included", 1 },
-		[MEMORY_RSS] = { "ceems_compute_unit_memory_rss_bytes", "gauge",
-				 "Memory RSS used in bytes", 1 },
+		[MEMORY_RSS] = { "ceems_compute_unit_memory_rss_bytes", "gauge", "Memory RSS used in bytes",
+				 1 },
 		[MEMORY_CACHE] = { "ceems_compute_unit_memory_cache_bytes", "gauge",
 				   "Memory cache used in bytes", 1 },
 		[MEMORY_HELD] = { "ceems_compute_unit_memory_working_set_bytes", "gauge",
@@ -431,9 +414,7 @@ static void put_job_memory(struct writer *w)
 
 static void put_jobs(struct writer *w)
 {
-	static const struct prom_family units = {
-		"ceems_compute_units", "gauge", "Total number of jobs", 1
-	};
+	static const struct prom_family units = { "ceems_compute_units", "gauge", "Total number of jobs", 1 };
 	uint64_t running = 0;
 	unsigned int m;
 	uint32_t i;
@@ -456,16 +437,17 @@ static void put_jobs(struct writer *w)
 
 static void put_running(struct writer *w)
 {
-	prom_put_node(&w->prom, "ceems_sampler_running", "gauge",
-		      "1 while slurmd samples; 0: it has ended, and with it all other series but its last tick",
-		      !w->in->has_ended, 1);
+	prom_put_node(
+		&w->prom, "ceems_sampler_running", "gauge",
+		"1 while slurmd samples; 0: it has ended, and with it all other series but its last tick",
+		!w->in->has_ended, 1);
 }
 
 static void put_end(struct writer *w)
 {
 	put_running(w);
-	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge",
-		      LAST_TICK_HELP, w->page->t_wall_ns / NSEC_PER_MSEC, 1000);
+	prom_put_node(&w->prom, "ceems_ledger_last_tick_timestamp_seconds", "gauge", LAST_TICK_HELP,
+		      w->page->t_wall_ns / NSEC_PER_MSEC, 1000);
 }
 
 static void put_all(struct writer *w)
@@ -502,9 +484,8 @@ static int textfile_format_page(struct writer *w, const char *hostname, char **r
 	return 0;
 }
 
-int textfile_format(const char *hostname, const struct ledger_page *page,
-		    const struct textfile_input *in, char **ret, size_t *ret_len,
-		    struct errmsg *err)
+int textfile_format(const char *hostname, const struct ledger_page *page, const struct textfile_input *in,
+		    char **ret, size_t *ret_len, struct errmsg *err)
 {
 	struct writer w = { .page = page, .in = in };
 	size_t size;

@@ -18,8 +18,8 @@
 #include "src/libutil/errmsg.h"
 
 struct textfile_input {
-	const struct ledger *ledger; /* NULL: running steps show only energy and CPU time */
-	const struct membook *memory; /* NULL: running steps show no memory */
+	const struct ledger *ledger;	    /* NULL: running steps show only energy and CPU time */
+	const struct membook *memory;	    /* NULL: running steps show no memory */
 	const struct factor_series *series; /* for the marginal factor of REGION; NULL: not shown */
 	const char *region;
 	const struct gpu_reading *gpu;
@@ -28,21 +28,20 @@ struct textfile_input {
 	size_t ninstances;
 	const struct source_zone *zone;
 	size_t nzones;
-	bool no_jobs;	/* TextfileJobs=no */
-	bool has_rapl;	/* TextfileRapl=yes */
-	bool has_ended; /* slurmd ends: write that, but no values of jobs or sensors, which would stay for ever */
+	bool no_jobs;  /* TextfileJobs=no */
+	bool has_rapl; /* TextfileRapl=yes */
+	/* slurmd ends: write that, but no values of jobs or sensors, which would stay for ever */
+	bool has_ended;
 };
 
 /*
  * Makes the text of ceems.prom from the ledger's current page. For the sampler's thread. The caller
  * frees *RET.
  */
-int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
-		  struct errmsg *err);
+int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len, struct errmsg *err);
 
 /* As textfile_make(), but from PAGE. Each value has the label hostname="HOSTNAME". */
-int textfile_format(const char *hostname, const struct ledger_page *page,
-		    const struct textfile_input *in, char **ret, size_t *ret_len,
-		    struct errmsg *err);
+int textfile_format(const char *hostname, const struct ledger_page *page, const struct textfile_input *in,
+		    char **ret, size_t *ret_len, struct errmsg *err);
 
 #endif

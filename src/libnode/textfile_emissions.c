@@ -4,7 +4,6 @@
 #include "src/libnode/textfile_internal.h"
 #include "src/libutil/clock.h"
 
-
 /* A factor that is written, as two gauges. */
 struct shown_factor {
 	const struct emission_factor *factor;
@@ -12,8 +11,8 @@ struct shown_factor {
 	uint64_t until_s; /* until when it is valid; 0: it is not from a series */
 };
 
-static void put_factor(struct prom *p, const struct prom_family *family,
-		       const struct shown_factor *s, uint64_t value)
+static void put_factor(struct prom *p, const struct prom_family *family, const struct shown_factor *s,
+		       uint64_t value)
 {
 	const struct emission_factor *f = s->factor;
 	char region[2 * sizeof(f->region)];
@@ -22,8 +21,8 @@ static void put_factor(struct prom *p, const struct prom_family *family,
 	prom_escape(f->region, region, sizeof(region));
 	if (f->year)
 		(void)snprintf(year, sizeof(year), "%" PRIu32, f->year);
-	prom_put(p, family, value, ",region=\"%s\",year=\"%s\",kind=\"%s\",step=\"%s\"", region,
-		 year, emission_kind_name(f->kind), s->step);
+	prom_put(p, family, value, ",region=\"%s\",year=\"%s\",kind=\"%s\",step=\"%s\"", region, year,
+		 emission_kind_name(f->kind), s->step);
 }
 
 /* Lists the factor in use and the marginal factor; returns how many. */
@@ -34,10 +33,9 @@ static size_t shown_factors(const struct ledger_page *p, const struct textfile_i
 	size_t n = 0;
 
 	if (p->factor_known)
-		ret[n++] = (struct shown_factor){
-			&p->factor, factor_step_name((enum factor_step)p->factor_step),
-			p->factor_until_s
-		};
+		ret[n++] = (struct shown_factor){ &p->factor,
+						  factor_step_name((enum factor_step)p->factor_step),
+						  p->factor_until_s };
 	if (in->series)
 		marginal = factor_series_at(in->series, in->region, EMISSION_MARGINAL,
 					    p->t_wall_ns / NSEC_PER_SEC);
@@ -46,13 +44,11 @@ static size_t shown_factors(const struct ledger_page *p, const struct textfile_i
 	return n;
 }
 
-static void put_factors(struct prom *p, const struct ledger_page *page,
-			const struct textfile_input *in)
+static void put_factors(struct prom *p, const struct ledger_page *page, const struct textfile_input *in)
 {
-	static const struct prom_family factor = {
-		"ceems_emission_factor_grams_per_kwh", "gauge",
-		"CO2 equivalent of the electricity used, before PUE", 1000
-	};
+	static const struct prom_family factor = { "ceems_emission_factor_grams_per_kwh", "gauge",
+						   "CO2 equivalent of the electricity used, before PUE",
+						   1000 };
 	static const struct prom_family age = {
 		"ceems_emission_factor_age_seconds", "gauge",
 		"Time since the interval of the emission factor ended; 0: it has not ended", 1
@@ -85,10 +81,9 @@ static void put_domains(struct prom *p, const struct ledger_page *page)
 
 static void put_factor_energy(struct prom *p, const struct ledger_page *page)
 {
-	static const struct prom_family f = {
-		"ceems_node_factor_joules_total", "counter",
-		"Energy of the node by where its emission factor came from", 1000000
-	};
+	static const struct prom_family f = { "ceems_node_factor_joules_total", "counter",
+					      "Energy of the node by where its emission factor came from",
+					      1000000 };
 	unsigned int i;
 
 	for (i = 0; i < FACTOR_STEP_N; i++)
@@ -96,8 +91,7 @@ static void put_factor_energy(struct prom *p, const struct ledger_page *page)
 			 factor_step_name((enum factor_step)i));
 }
 
-void textfile_emissions_put(struct prom *p, const struct ledger_page *page,
-			    const struct textfile_input *in)
+void textfile_emissions_put(struct prom *p, const struct ledger_page *page, const struct textfile_input *in)
 {
 	put_factors(p, page, in);
 	if (page->factor_known) {
@@ -106,14 +100,13 @@ void textfile_emissions_put(struct prom *p, const struct ledger_page *page,
 	}
 	if (page->market_known) {
 		prom_put_node(p, "ceems_node_market_emissions_gco2e_total", "counter",
-			      "The same by the site's contract for electricity",
-			      page->measured.market_ng, NG_PER_G);
+			      "The same by the site's contract for electricity", page->measured.market_ng,
+			      NG_PER_G);
 		prom_put_node(p, "ceems_market_factor_grams_per_kwh", "gauge",
 			      "CO2 equivalent of the electricity by the site's contract, before PUE",
 			      page->market_mg_per_kwh, 1000);
 	}
 	if (page->factor_known || page->market_known)
 		prom_put_node(p, "ceems_pue_ratio", "gauge",
-			      "Power usage effectiveness that emissions include", page->pue_milli,
-			      1000);
+			      "Power usage effectiveness that emissions include", page->pue_milli, 1000);
 }

@@ -23,8 +23,7 @@ static int open_counters(struct weights *w)
 
 	if (!w->setup.pmu)
 		return errmsg_set(&w->why, -ENODEV, "not asked for");
-	rc = cgcounters_create(w->setup.pmu, /* cpu= */ 0,
-			       cgcounters_max_fds(), &w->counters, &w->why);
+	rc = cgcounters_create(w->setup.pmu, /* cpu= */ 0, cgcounters_max_fds(), &w->counters, &w->why);
 	if (rc < 0)
 		return rc;
 	cpu = calloc(t->ncpus, sizeof(*cpu));
@@ -98,10 +97,8 @@ void weights_describe(const struct weights *w, char *buf, size_t size)
 {
 	if (w->counters)
 		(void)snprintf(buf, size, "CPU energy by hardware counters (cycles%s%s)",
-			       cgcounters_has(w->counters, EVENT_INSTRUCTIONS) ?
-				       ", instructions" : "",
-			       cgcounters_has(w->counters, EVENT_LLC_MISSES) ?
-				       ", cache misses" : "");
+			       cgcounters_has(w->counters, EVENT_INSTRUCTIONS) ? ", instructions" : "",
+			       cgcounters_has(w->counters, EVENT_LLC_MISSES) ? ", cache misses" : "");
 	else
 		(void)snprintf(buf, size, "CPU energy by CPU time (%s)", w->why.text);
 }
@@ -132,8 +129,8 @@ static int find_cpus(const struct weights *w, struct weights_step *step, const s
 	step->cpu = calloc(n, sizeof(*step->cpu));
 	if (!step->cpu)
 		return -ENOMEM;
-	step->is_limited = cpuset_of_step(paths, n, step->cpu, &step->ncpus) == 0 &&
-			   step->ncpus && step->ncpus < n;
+	step->is_limited = cpuset_of_step(paths, n, step->cpu, &step->ncpus) == 0 && step->ncpus &&
+			   step->ncpus < n;
 	if (step->is_limited)
 		return 0;
 	for (i = 0; i < n; i++)
@@ -192,8 +189,7 @@ static void note_cpus(struct weights *w, const uint64_t *cpu_ns, uint64_t now_ns
 }
 
 /* Computes for each socket the mean weight of CPU time, over the CPUs of STEP (NULL: over all CPUs). */
-static void mean_worths(const struct weights *w, const struct weights_step *step,
-			uint64_t ret[SOCKETS_MAX])
+static void mean_worths(const struct weights *w, const struct weights_step *step, uint64_t ret[SOCKETS_MAX])
 {
 	const struct topology *t = w->setup.topology;
 	size_t n = step ? step->ncpus : t->ncpus;
@@ -214,8 +210,8 @@ static void mean_worths(const struct weights *w, const struct weights_step *step
 }
 
 /*
- * Scales CPU time: on a core whose other thread is busy, it counts less (smt.h). For a step that is bound to CPUs, the
- * mean over these CPUs is used, else the mean over all CPUs.
+ * Scales CPU time: on a core whose other thread is busy, it counts less (smt.h). For a step that is bound to
+ * CPUs, the mean over these CPUs is used, else the mean over all CPUs.
  */
 static void weigh_threads(const struct weights *w, struct tick *t)
 {
@@ -240,8 +236,7 @@ static void weigh_threads(const struct weights *w, struct tick *t)
 			uint64_t ns = line[i].cpu_weight[s];
 
 			rest[s] -= ns < rest[s] ? ns : rest[s];
-			line[i].cpu_weight[s] =
-				muldiv(ns, is_limited ? of_step[s] : of_node[s], SMT_ONE);
+			line[i].cpu_weight[s] = muldiv(ns, is_limited ? of_step[s] : of_node[s], SMT_ONE);
 			tick->cpu_weight[s] += line[i].cpu_weight[s];
 		}
 	}
@@ -252,8 +247,8 @@ static void weigh_threads(const struct weights *w, struct tick *t)
 /* ---------------------------------------------------------------------------------------- */
 
 /*
- * Returns the memory of a step. It is opened at the first call and not earlier, because most nodes have no sensor for
- * memory energy and so never need it.
+ * Returns the memory of a step. It is opened at the first call and not earlier, because most nodes have no
+ * sensor for memory energy and so never need it.
  */
 static struct memstep *memory_of(struct weights_step *step, const struct ledger_slot *s)
 {

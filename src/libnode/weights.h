@@ -27,7 +27,9 @@ struct weights_setup {
 int weights_create(const struct weights_setup *setup, struct weights **ret);
 /* Call it after weights_step_close() of all steps. NULL: no-op. */
 void weights_destroy(struct weights *w);
-/* Writes "CPU energy by hardware counters (cycles, instructions)", or "... by CPU time: no counters: REASON". */
+/*
+ * Writes "CPU energy by hardware counters (cycles, instructions)", or "... by CPU time: no counters: REASON".
+ */
 void weights_describe(const struct weights *w, char *buf, size_t size);
 
 /*

@@ -26,8 +26,7 @@ static bool read_events(const struct weights *w, struct cgcounters_set *set, con
 
 		for (e = 0; e < EVENT_N; e++)
 			to[e] += e == EVENT_CYCLES ?
-					 muldiv(cpu[i].events[e], smt_worth(w->smt, cpu[i].cpu),
-					       SMT_ONE) :
+					 muldiv(cpu[i].events[e], smt_worth(w->smt, cpu[i].cpu), SMT_ONE) :
 					 cpu[i].events[e];
 		is_whole = is_whole && !(cpu[i].is_lost && w->delta_ns[cpu[i].cpu]);
 	}
@@ -45,8 +44,8 @@ static bool has_cycles(const struct events *e)
 }
 
 /*
- * Reads the counters. A tick may be so short that /proc/stat does not move. It then has no events, but its counts are
- * complete: the next tick has its activity.
+ * Reads the counters. A tick may be so short that /proc/stat does not move. It then has no events, but its
+ * counts are complete: the next tick has its activity.
  */
 bool weights_count(struct weights *w, const struct tick *t)
 {
@@ -87,7 +86,10 @@ struct counted {
 	uint64_t ns;
 };
 
-/* Estimates the weight of a line without counters from its CPU time NS, by the ratio in the lines with counters. */
+/*
+ * Estimates the weight of a line without counters from its CPU time NS, by the ratio in
+ * the lines with counters.
+ */
 static uint64_t weights_events_estimate(uint64_t ns, const struct counted *c)
 {
 	return muldiv(ns, c->weight, c->ns);
@@ -184,10 +186,8 @@ void weights_activity(const struct weights *w, struct tick *t)
 	for (s = 0; s < SOCKETS_MAX; s++) {
 		const uint64_t *events = w->events.n[s];
 
-		ret->cpu[s] = (double)(ret->by_time ? t->book.cpu_weight[s] :
-						      fit_weight(&shipped, events));
-		ret->mem[s] = has_misses ? (double)events[EVENT_LLC_MISSES] :
-							    ret->cpu[s];
+		ret->cpu[s] = (double)(ret->by_time ? t->book.cpu_weight[s] : fit_weight(&shipped, events));
+		ret->mem[s] = has_misses ? (double)events[EVENT_LLC_MISSES] : ret->cpu[s];
 	}
 }
 
@@ -209,14 +209,14 @@ static void add_events(uint64_t to[EVENT_N], const struct events *from, unsigned
 }
 
 /*
- * Adds a part's dynamic energy to the window of its socket. The energy of a slow sensor was used over the whole time since
- * its last value, so idle energy is subtracted for that time.
+ * Adds a part's dynamic energy to the window of its socket. The energy of a slow sensor was used over the
+ * whole time since its last value, so idle energy is subtracted for that time.
  */
 static void learn_part(struct weights *w, const struct part *part, uint64_t dt_ns)
 {
 	struct socket *socket = &w->socket[w->is_one_part ? 0 : part->unit];
 	uint64_t static_uj = muldiv(part->idle_mw, part->used_ns > dt_ns ? part->used_ns : dt_ns,
-				   NSEC_PER_MSEC);
+				    NSEC_PER_MSEC);
 	unsigned int s;
 
 	socket->length_ns += dt_ns;
@@ -231,7 +231,10 @@ static void learn_part(struct weights *w, const struct part *part, uint64_t dt_n
 	clear_window(socket);
 }
 
-/* Returns true if the cost of events can be learned from the part. The model computes its energy from CPU time, so not. */
+/*
+ * Returns true if the cost of events can be learned from the part. The model computes its
+ * energy from CPU time, so not.
+ */
 static bool teaches(const struct part *part)
 {
 	return part->domain == DOMAIN_CPU && part->source != SOURCE_MODEL && part->idle_mw &&

@@ -21,9 +21,10 @@ struct weights_step {
 	struct cgcounters_set *counters; /* NULL: no counters */
 	uint32_t *cpu;			 /* the CPUs that the step may use; NULL: not needed here */
 	size_t ncpus;
-	bool is_limited;		 /* CPU[] is not all CPUs of the node */
-	bool is_new;			 /* opened in this tick, so its counters do not cover the whole tick */
-	bool is_counted;		 /* EVENTS is complete for this tick */
+	bool is_limited; /* CPU[] is not all CPUs of the node */
+	/* opened in this tick, so its counters do not cover the whole tick */
+	bool is_new;
+	bool is_counted; /* EVENTS is complete for this tick */
 	struct events events;
 };
 

@@ -17,7 +17,8 @@
  * Suffixes of copies that a compiler makes of a function. They are cut off, so that all copies have
  * one name.
  */
-static const char *const clones[] = { ".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm.", ".localalias" };
+static const char *const clones[] = { ".constprop.", ".isra.", ".part.",     ".cold",
+				      ".lto_priv.",  ".llvm.", ".localalias" };
 /* Suffixes of OpenMP regions: they are replaced by " [OpenMP]". */
 static const char *const regions[] = { "._omp_fn.", ".omp_outlined", "..omp_par", "._omp_cpyfn." };
 

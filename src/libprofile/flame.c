@@ -34,7 +34,8 @@ static bool is_taken(const struct profile_sample *s, const struct flame_filter *
 
 	if (filter->has_task && (!task || task->text || task->number != filter->task))
 		return false;
-	return has_text(s, PROFILE_LABEL_NODE, filter->node) && has_text(s, PROFILE_LABEL_THREAD, filter->thread) &&
+	return has_text(s, PROFILE_LABEL_NODE, filter->node) &&
+	       has_text(s, PROFILE_LABEL_THREAD, filter->thread) &&
 	       has_text(s, PROFILE_LABEL_PROCESS, filter->process);
 }
 
@@ -187,8 +188,8 @@ static void name_file(const struct profile *p, const struct profile_location *l,
  * Sets RET to the names of the functions at location L, the outermost first: one per line, or one
  * if it has no lines.
  */
-static int name_location(struct flame *f, const struct profile *p, const struct profile_location *l, bool is_kernel,
-			 uint32_t *ret)
+static int name_location(struct flame *f, const struct profile *p, const struct profile_location *l,
+			 bool is_kernel, uint32_t *ret)
 {
 	char file[NAME_MAX_BYTES];
 	size_t i;
@@ -202,7 +203,10 @@ static int name_location(struct flame *f, const struct profile *p, const struct 
 		const char *name = p->function[l->line[i].function].name;
 
 		rc = add_name(f, *name ? name : "[unknown]",
-			      is_kernel ? FLAME_KERNEL : *name ? FLAME_USER : FLAME_UNKNOWN, &ret[l->nlines - 1 - i]);
+			      is_kernel ? FLAME_KERNEL :
+			      *name	? FLAME_USER :
+					  FLAME_UNKNOWN,
+			      &ret[l->nlines - 1 - i]);
 	}
 	return rc;
 }
@@ -250,8 +254,8 @@ static void count_end(struct flame *f, const struct profile_sample *s, double va
 		f->failed[side] += value;
 }
 
-static int add_stack(struct flame *f, const struct profile_sample *s, const struct location_names *names, double value,
-		     enum flame_side side)
+static int add_stack(struct flame *f, const struct profile_sample *s, const struct location_names *names,
+		     double value, enum flame_side side)
 {
 	const struct profile_label *process = profile_label(s, PROFILE_LABEL_PROCESS);
 	uint32_t at = FLAME_ROOT, name, k;
@@ -348,7 +352,8 @@ static int link_children(struct flame *f)
 	for (i = 1; i < f->nframes; i++) {
 		const struct flame_name *name = &f->name[f->frame[i].name];
 
-		order[i - 1] = (struct frame_order){ name->text, (uint32_t)i, f->frame[i].parent, name->kind };
+		order[i - 1] = (struct frame_order){ name->text, (uint32_t)i, f->frame[i].parent,
+						     name->kind };
 	}
 	qsort(order, f->nframes - 1, sizeof(*order), compare_order);
 	for (i = f->nframes - 1; i-- > 0;) {
@@ -413,9 +418,11 @@ int flame_top(const struct flame *f, bool is_difference, uint32_t **ret)
 	}
 	for (i = 0; i < f->nnames; i++) {
 		const struct flame_name *n = &f->name[i];
-		const double here = flame_share(f, n->self, FLAME_THIS), there = flame_share(f, n->self, FLAME_OTHER);
+		const double here = flame_share(f, n->self, FLAME_THIS),
+			     there = flame_share(f, n->self, FLAME_OTHER);
 
-		order[i] = (struct top_order){ is_difference ? fabs(here - there) : here, n->total[FLAME_THIS], (uint32_t)i };
+		order[i] = (struct top_order){ is_difference ? fabs(here - there) : here,
+					       n->total[FLAME_THIS], (uint32_t)i };
 	}
 	qsort(order, f->nnames, sizeof(*order), compare_top);
 	for (i = 0; i < f->nnames; i++)

@@ -43,7 +43,7 @@ struct flame_name {
 };
 
 struct flame_frame {
-	uint32_t name; /* index in flame.name; the root frame has none */
+	uint32_t name;		      /* index in flame.name; the root frame has none */
 	uint32_t parent, child, next; /* CHILD is the first child, NEXT the next sibling; FLAME_ROOT: none */
 	double self[FLAME_SIDES], total[FLAME_SIDES];
 };

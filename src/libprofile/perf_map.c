@@ -62,7 +62,8 @@ int perf_map_parse(char *text, size_t len, struct perf_map *ret)
 	return 0;
 }
 
-int perf_map_read(const char *root, const char *path, size_t least, size_t max, struct perf_map *ret, size_t *ret_size)
+int perf_map_read(const char *root, const char *path, size_t least, size_t max, struct perf_map *ret,
+		  size_t *ret_size)
 {
 	_cleanup_close_ int fd = elf_open_below(root, path);
 	char *text = NULL, name[32];

@@ -26,7 +26,8 @@ int perf_map_parse(char *text, size_t len, struct perf_map *ret);
  * than LEAST; -EFBIG: larger than MAX or PERF_MAP_MAX; -EPERM: not owned by our effective user; or
  * another -errno.
  */
-int perf_map_read(const char *root, const char *path, size_t least, size_t max, struct perf_map *ret, size_t *ret_size);
+int perf_map_read(const char *root, const char *path, size_t least, size_t max, struct perf_map *ret,
+		  size_t *ret_size);
 /* Returns the function at ADDRESS that the last line names, or NULL. */
 const struct symbol *perf_map_find(const struct perf_map *m, uint64_t address);
 /* Frees what M owns and empties M. */

@@ -75,7 +75,10 @@ static int store_utf8(struct profile *p, const char *text, size_t len, const cha
 	return 0;
 }
 
-/* Sets *RET to TEXT (NULL: "") as it is stored. *ESCAPED, which the caller frees, is its memory if it is another text. */
+/*
+ * Sets *RET to TEXT (NULL: "") as it is stored. *ESCAPED, which the caller frees, is its
+ * memory if it is another text.
+ */
 static int stored_form(const char *text, char **escaped, struct text_key *ret)
 {
 	size_t len = text ? strnlen(text, PROFILE_TEXT_MAX) : 0;
@@ -221,7 +224,8 @@ static bool is_same_mapping(const void *owner, uint32_t place, const void *key)
 	const struct profile_mapping *a = &((const struct profile *)owner)->mapping[place], *b = key;
 
 	return a->path == b->path && a->build_id == b->build_id && a->offset == b->offset &&
-	       a->limit - a->start == b->limit - b->start && (a->start == b->start || *a->path || *a->build_id);
+	       a->limit - a->start == b->limit - b->start &&
+	       (a->start == b->start || *a->path || *a->build_id);
 }
 
 /* Returns the hash of what is_same_mapping() compares. */
@@ -452,7 +456,8 @@ static uint64_t hash_sample(const struct profile_sample *s)
 	return hash;
 }
 
-static int store_labels(struct profile *p, const struct profile_label *from, size_t n, struct profile_label *to)
+static int store_labels(struct profile *p, const struct profile_label *from, size_t n,
+			struct profile_label *to)
 {
 	size_t i;
 	int rc = 0;

@@ -13,32 +13,32 @@
 
 #include "src/libutil/errmsg.h"
 
-#define PROFILE_NONE UINT32_MAX	   /* no mapping */
-#define PROFILE_DEPTH_MAX 4096u	   /* frames of a stack */
-#define PROFILE_LABELS_MAX 32u	   /* of a stack */
-#define PROFILE_TYPES_MAX 16u	   /* values of a stack */
-#define PROFILE_LINES_MAX 256u	   /* functions inlined into one location */
+#define PROFILE_NONE UINT32_MAX	    /* no mapping */
+#define PROFILE_DEPTH_MAX 4096u	    /* frames of a stack */
+#define PROFILE_LABELS_MAX 32u	    /* of a stack */
+#define PROFILE_TYPES_MAX 16u	    /* values of a stack */
+#define PROFILE_LINES_MAX 256u	    /* functions inlined into one location */
 #define PROFILE_TEXT_MAX (1u << 16) /* bytes; a longer text is cut */
 
 /*
- * Conventions of the profiles that ceems writes. Types of values: samples/count, cpu/nanoseconds
- * and, with --ceems-profile=offcpu, PROFILE_WAITS/nanoseconds. A location in the kernel has a mapping whose path is PROFILE_KERNEL. Samples
- * have these labels:
+ * Conventions of the profiles that ceems writes. Types of values: samples/count, cpu/nanoseconds and, with
+ * --ceems-profile=offcpu, PROFILE_WAITS/nanoseconds. A location in the kernel has a mapping whose path is
+ * PROFILE_KERNEL. Samples have these labels:
  */
 #define PROFILE_WAITS "off-cpu" /* time between a switch from a thread and the switch back */
 #define PROFILE_KERNEL "[kernel.kallsyms]"
-#define PROFILE_LABEL_JOB "job"	      /* text, "5_3" */
-#define PROFILE_LABEL_STEP "step"     /* text, "0", "batch" */
-#define PROFILE_LABEL_NODE "node"     /* text */
-#define PROFILE_LABEL_TASK "task"     /* number; absent: the process belongs to no task */
-#define PROFILE_LABEL_PID "pid"	      /* number */
+#define PROFILE_LABEL_JOB "job"		/* text, "5_3" */
+#define PROFILE_LABEL_STEP "step"	/* text, "0", "batch" */
+#define PROFILE_LABEL_NODE "node"	/* text */
+#define PROFILE_LABEL_TASK "task"	/* number; absent: the process belongs to no task */
+#define PROFILE_LABEL_PID "pid"		/* number */
 #define PROFILE_LABEL_PROCESS "process" /* text: comm of the process */
-#define PROFILE_LABEL_THREAD "thread" /* text: comm of the thread */
-#define PROFILE_LABEL_STACK "stack"   /* one of the next two; absent: the stack is whole */
-#define PROFILE_STACK_CUT "cut"	      /* outer frames are missing (UNWIND_CUT) */
-#define PROFILE_STACK_FAILED "failed" /* a caller was not found */
+#define PROFILE_LABEL_THREAD "thread"	/* text: comm of the thread */
+#define PROFILE_LABEL_STACK "stack"	/* one of the next two; absent: the stack is whole */
+#define PROFILE_STACK_CUT "cut"		/* outer frames are missing (UNWIND_CUT) */
+#define PROFILE_STACK_FAILED "failed"	/* a caller was not found */
 /* Begin of comments of the profile. */
-#define PROFILE_NOTE_LOST "ceems.lost="	/* then NODE:NUMBER, the number of lost samples */
+#define PROFILE_NOTE_LOST "ceems.lost="	  /* then NODE:NUMBER, the number of lost samples */
 #define PROFILE_NOTE_LIMIT "ceems.limit=" /* then NODE:TEXT, what was left out, and why */
 
 struct profile_type {
@@ -46,7 +46,7 @@ struct profile_type {
 };
 
 struct profile_mapping {
-	const char *path, *build_id; /* hexadecimal; "" if there is none */
+	const char *path, *build_id;   /* hexadecimal; "" if there is none */
 	uint64_t start, limit, offset; /* as in /proc/PID/maps */
 	bool has_functions, has_files, has_lines, has_inlines;
 };
@@ -59,12 +59,12 @@ struct profile_function {
 
 struct profile_line {
 	uint32_t function; /* index */
-	int64_t line; /* 0 if not known */
+	int64_t line;	   /* 0 if not known */
 };
 
 struct profile_location {
-	uint32_t mapping; /* index, or PROFILE_NONE */
-	uint64_t address; /* between the mapping's start and limit */
+	uint32_t mapping;		 /* index, or PROFILE_NONE */
+	uint64_t address;		 /* between the mapping's start and limit */
 	const struct profile_line *line; /* the innermost inlined function first */
 	size_t nlines;			 /* 0: the function is unknown */
 };
@@ -98,8 +98,8 @@ struct profile {
 	const char **text; /* all texts of the profile; the first is empty */
 	size_t ntypes, nmappings, nfunctions, nlocations, nsamples, ncomments, ntexts;
 	struct profile_type period_type; /* both NULL: not known */
-	int64_t period; /* between two samples, in the unit of PERIOD_TYPE */
-	int64_t time_ns, duration_ns; /* begin since 1970, and length; 0: not known */
+	int64_t period;			 /* between two samples, in the unit of PERIOD_TYPE */
+	int64_t time_ns, duration_ns;	 /* begin since 1970, and length; 0: not known */
 	struct profile_store *store;
 };
 
@@ -125,15 +125,18 @@ int profile_add_comment(struct profile *p, const char *text);
  * MAPPING.
  */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
-/* Finds the mapping that profile_add_mapping() would return, and adds nothing. -ENOENT: it would be a new one. */
+/*
+ * Finds the mapping that profile_add_mapping() would return, and adds nothing.
+ * -ENOENT: it would be a new one.
+ */
 int profile_find_mapping(const struct profile *p, const struct profile_mapping *m, uint32_t *ret);
 uint64_t profile_rebase(const struct profile *p, uint32_t mapping, uint64_t start, uint64_t address);
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);
 /* Locations with the same address but other lines are not equal. */
 int profile_add_location(struct profile *p, const struct profile_location *l, uint32_t *ret);
 /*
- * Gives the location with index LOCATION the lines LINE[n], instead of those that it has. Returns 0; -EINVAL: an index in
- * them is out of range; -ERANGE: N is above PROFILE_LINES_MAX; or -ENOMEM.
+ * Gives the location with index LOCATION the lines LINE[n], instead of those that it has. Returns 0; -EINVAL:
+ * an index in them is out of range; -ERANGE: N is above PROFILE_LINES_MAX; or -ENOMEM.
  */
 int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *line, size_t n);
 /*
@@ -150,9 +153,9 @@ int profile_add_sample(struct profile *p, const struct profile_sample *s);
 int profile_merge(struct profile *into, const struct profile *from);
 
 /*
- * Adds to INTO, which has the same types, what the samples of FROM have more than SEEN says: the values of FROM's first
- * NSEEN samples, one after the other, as they were at an earlier time. Labels and comments are left out. Returns 0 or
- * -errno. After an error INTO must be destroyed.
+ * Adds to INTO, which has the same types, what the samples of FROM have more than SEEN says: the values of
+ * FROM's first NSEEN samples, one after the other, as they were at an earlier time. Labels and comments are
+ * left out. Returns 0 or -errno. After an error INTO must be destroyed.
  */
 int profile_merge_since(struct profile *into, const struct profile *from, const int64_t *seen, size_t nseen);
 

@@ -71,7 +71,8 @@ static int find_location(struct profile *p, uint32_t location, struct files *f)
 
 int profile_add_inlines(struct profile *p, size_t *ret_found)
 {
-	struct files f = { calloc(p->nmappings + 1, sizeof(*f.symbols)), calloc(p->nmappings + 1, sizeof(*f.is_tried)), 0 };
+	struct files f = { calloc(p->nmappings + 1, sizeof(*f.symbols)),
+			   calloc(p->nmappings + 1, sizeof(*f.is_tried)), 0 };
 	size_t i;
 	int rc = f.symbols && f.is_tried ? 0 : -ENOMEM;
 

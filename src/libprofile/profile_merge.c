@@ -15,7 +15,8 @@ struct merge_places {
 	int type[PROFILE_TYPES_MAX]; /* the other way: index in FROM by index in INTO; -1: none */
 };
 
-static int merge_location(struct profile *into, const struct profile *from, const struct merge_places *at, uint32_t n)
+static int merge_location(struct profile *into, const struct profile *from, const struct merge_places *at,
+			  uint32_t n)
 {
 	struct profile_location l = from->location[n];
 	struct profile_line line[PROFILE_LINES_MAX];
@@ -33,7 +34,8 @@ static int merge_location(struct profile *into, const struct profile *from, cons
 	return profile_add_location(into, &l, &at->location[n]);
 }
 
-static int merge_sample(struct profile *into, const struct merge_places *at, const struct profile_sample *from)
+static int merge_sample(struct profile *into, const struct merge_places *at,
+			const struct profile_sample *from)
 {
 	uint32_t location[PROFILE_DEPTH_MAX];
 	int64_t value[PROFILE_TYPES_MAX];
@@ -108,7 +110,8 @@ int profile_merge(struct profile *into, const struct profile *from)
 /* --- since a time ------------------------------------------------------------------------------ */
 
 /* Adds location N of FROM with its mapping and functions, each unless it was added before. */
-static int merge_used_location(struct profile *into, const struct profile *from, const struct merge_places *at, uint32_t n)
+static int merge_used_location(struct profile *into, const struct profile *from,
+			       const struct merge_places *at, uint32_t n)
 {
 	const struct profile_location *l = &from->location[n];
 	uint32_t f;
@@ -166,6 +169,7 @@ int profile_merge_since(struct profile *into, const struct profile *from, const 
 	for (i = 0; i < into->ntypes; i++)
 		at.type[i] = (int)i;
 	for (i = 0; rc == 0 && i < from->nsamples; i++)
-		rc = merge_sample_since(into, from, &at, &from->sample[i], i < nseen ? seen + i * from->ntypes : NULL);
+		rc = merge_sample_since(into, from, &at, &from->sample[i],
+					i < nseen ? seen + i * from->ntypes : NULL);
 	return rc;
 }

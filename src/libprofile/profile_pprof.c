@@ -243,7 +243,8 @@ int profile_write(const struct profile *p, int fd, uint64_t max, struct errmsg *
 	o->p = p;
 	o->fd = fd;
 	o->max = max;
-	if (deflateInit2(&o->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, /* memLevel= */ 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (deflateInit2(&o->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, /* memLevel= */ 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(o);
 		return errmsg_errno(err, -ENOMEM, "cannot write the profile");
 	}
@@ -402,7 +403,8 @@ static int ids_add(struct pprof_ids *ids, uint64_t id, uint32_t place)
 
 static int ids_find(const struct pprof_ids *ids, uint64_t id, uint32_t *ret)
 {
-	const uint32_t found = place_find(&ids->index, place_hash(0, &id, sizeof(id)), is_same_id, ids->id, &id);
+	const uint32_t found = place_find(&ids->index, place_hash(0, &id, sizeof(id)), is_same_id, ids->id,
+					  &id);
 
 	if (found == PLACE_NONE)
 		return -EINVAL;
@@ -534,7 +536,8 @@ static int get_location(struct pprof_in *in, const Pprof__Location *from)
 	if (from->mapping_id) {
 		rc = ids_find(&in->mappings, from->mapping_id, &l.mapping);
 		if (rc == 0)
-			l.address = profile_rebase(in->p, l.mapping, mapping_start(in, from->mapping_id), l.address);
+			l.address = profile_rebase(in->p, l.mapping, mapping_start(in, from->mapping_id),
+						   l.address);
 	}
 	for (i = 0; rc == 0 && i < from->n_line; i++) {
 		line[i].line = from->line[i]->line;
@@ -646,7 +649,8 @@ int profile_read(int fd, const char *name, struct profile **ret, struct errmsg *
 	case -EFBIG:
 		return errmsg_set(err, rc, "%s: more than %zu MiB", name, PROFILE_PPROF_MAX >> 20);
 	case -ERANGE:
-		return errmsg_set(err, rc, "%s: a stack has more frames, labels or values than ceems reads", name);
+		return errmsg_set(err, rc, "%s: a stack has more frames, labels or values than ceems reads",
+				  name);
 	default:
 		return errmsg_errno(err, rc, "%s", name);
 	}

@@ -19,7 +19,7 @@
 #include "src/libprofile/symbols_internal.h"
 #include "src/libutil/util.h"
 
-#define FILE_MAX ((off_t)4 << 30)	 /* the checksum of a debug file covers no more than this */
+#define FILE_MAX ((off_t)4 << 30) /* the checksum of a debug file covers no more than this */
 #define NOTES_MAX ((uint64_t)64 << 10)
 #define VDSO_MAX ((size_t)64 << 10)
 
@@ -130,7 +130,8 @@ static void read_build_id(const struct elf_object *o, char *ret)
 	if (elf_getphdrnum(o->elf, &n) < 0)
 		n = 0;
 	for (i = 0; i < n && i < INT_MAX; i++) {
-		if (!gelf_getphdr(o->elf, (int)i, &segment) || segment.p_type != PT_NOTE || segment.p_filesz > NOTES_MAX)
+		if (!gelf_getphdr(o->elf, (int)i, &segment) || segment.p_type != PT_NOTE ||
+		    segment.p_filesz > NOTES_MAX)
 			continue;
 		data = elf_getdata_rawchunk(o->elf, (int64_t)segment.p_offset, segment.p_filesz,
 					    segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
@@ -155,8 +156,10 @@ static int read_segments(const struct elf_object *o, struct symbols *s)
 	if (elf_getphdrnum(o->elf, &n) < 0)
 		return -ENOEXEC;
 	for (i = 0; i < n && s->nsegments < ARRAY_SIZE(s->segment); i++)
-		if (gelf_getphdr(o->elf, (int)i, &segment) && segment.p_type == PT_LOAD && segment.p_flags & PF_X)
-			s->segment[s->nsegments++] = (struct elf_segment){ segment.p_offset, segment.p_filesz, segment.p_vaddr };
+		if (gelf_getphdr(o->elf, (int)i, &segment) && segment.p_type == PT_LOAD &&
+		    segment.p_flags & PF_X)
+			s->segment[s->nsegments++] = (struct elf_segment){ segment.p_offset, segment.p_filesz,
+									   segment.p_vaddr };
 	return 0;
 }
 
@@ -208,7 +211,8 @@ static int read_table(Elf *elf, uint32_t type, struct symbol_table *table)
 
 		if (!gelf_getsym(data, (int)i, &sym) || !is_code(&sym) || sym.st_name >= text->d_size)
 			continue;
-		s = (struct symbol){ sym.st_value, sym.st_size, (const char *)text->d_buf + sym.st_name, rank_of(&sym) };
+		s = (struct symbol){ sym.st_value, sym.st_size, (const char *)text->d_buf + sym.st_name,
+				     rank_of(&sym) };
 		if (*s.name && *s.name != '$') /* $x and $d are arm64's marks of code and data */
 			rc = symbol_table_add(table, &s);
 	}
@@ -265,7 +269,8 @@ static int find_by_build_id(struct symbols *s, const char *root)
 
 	if (strlen(s->build_id) < 4)
 		return -ENOENT;
-	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", s->build_id, s->build_id + 2);
+	(void)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", s->build_id,
+		       s->build_id + 2);
 	rc = try_debug(s, root, path, NULL);
 	return rc < 0 && root && *root ? try_debug(s, "", path, NULL) : rc;
 }
@@ -275,7 +280,8 @@ static int find_by_link(struct symbols *s, const char *root, const char *path)
 	static const char *const places[] = { "%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s" };
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	GElf_Shdr header;
-	Elf_Data *data = section_data(elf_find_section(s->file.elf, 0, ".gnu_debuglink", &header), &header, PATH_MAX);
+	Elf_Data *data = section_data(elf_find_section(s->file.elf, 0, ".gnu_debuglink", &header), &header,
+				      PATH_MAX);
 	char candidate[PATH_MAX];
 	const char *name;
 	uint32_t crc;
@@ -364,7 +370,8 @@ int symbols_open_fd(int fd, const char *root, const char *path, const char *buil
 	return rc < 0 ? errmsg_errno(err, rc, "%s", path ? path : "a deleted file") : 0;
 }
 
-int symbols_open(const char *root, const char *path, const char *build_id, struct symbols **ret, struct errmsg *err)
+int symbols_open(const char *root, const char *path, const char *build_id, struct symbols **ret,
+		 struct errmsg *err)
 {
 	struct elf_object file;
 	int fd = elf_open_below(root, path);

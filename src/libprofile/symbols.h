@@ -24,14 +24,15 @@ struct symbols;
  * Opens "<root><path>". ROOT is "" or a container's root such as "/proc/PID/root"; links do not
  * lead out of ROOT. The file must have the BUILD_ID, in hexadecimal; NULL or "": any.
  *
- * Names come from the first of these that has functions: the file's .symtab, its debug file's
- * .symtab, its .dynsym and .gnu_debugdata together. The debug file is found by build id in /usr/lib/debug of ROOT, then of the
- * host, or by .gnu_debuglink.
+ * Names come from the first of these that has functions: the file's .symtab, its debug file's .symtab, its
+ * .dynsym and .gnu_debugdata together. The debug file is found by build id in /usr/lib/debug of ROOT, then of
+ * the host, or by .gnu_debuglink.
  *
  * Returns 0; -ESTALE: the file has another build id, so it was replaced; -ENOEXEC: not an ELF file,
  * or damaged; -EFBIG: its tables are too large; or another -errno.
  */
-int symbols_open(const char *root, const char *path, const char *build_id, struct symbols **ret, struct errmsg *err);
+int symbols_open(const char *root, const char *path, const char *build_id, struct symbols **ret,
+		 struct errmsg *err);
 /*
  * As symbols_open(), but of the open file FD, which stays the caller's. It serves for deleted files, by
  * /proc/PID/exe. ROOT and PATH only say where debug files are; PATH may be NULL.
@@ -56,7 +57,8 @@ const struct symbol *symbols_find(const struct symbols *s, uint64_t offset);
  * Sets *RET to the row of the file's .eh_frame for the code at OFFSET. False: there is no row, or
  * we do not support it.
  */
-bool symbols_unwind_row(struct symbols *s, const struct unwind_machine *machine, uint64_t offset, struct unwind_row *ret);
+bool symbols_unwind_row(struct symbols *s, const struct unwind_machine *machine, uint64_t offset,
+			struct unwind_row *ret);
 
 struct symbol_line {
 	const char *name; /* not demangled */

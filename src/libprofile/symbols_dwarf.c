@@ -13,7 +13,8 @@
 /* Also .zdebug_str, .gnu.debuglto_.debug_str and .debug_str.dwo, but not .debug_str_offsets. */
 static bool is_string_table(const char *section)
 {
-	static const char *const tables[] = { "debug_str", "debug_str.dwo", "debug_line_str", "debug_line_str.dwo" };
+	static const char *const tables[] = { "debug_str", "debug_str.dwo", "debug_line_str",
+					      "debug_line_str.dwo" };
 	const char *name = strstr(section, "debug_");
 	size_t i;
 
@@ -46,8 +47,8 @@ static bool strings_end(Elf *elf)
 }
 
 /*
- * Returns whether a part of D is in a file that dwz(1) made. libdw opens that file by itself, by the path in D. It may be a
- * pipe without a writer, which open(2) waits for, or a file that strings_end() has not seen.
+ * Returns whether a part of D is in a file that dwz(1) made. libdw opens that file by itself, by the path in
+ * D. It may be a pipe without a writer, which open(2) waits for, or a file that strings_end() has not seen.
  */
 static bool has_second_file(Dwarf *d)
 {
@@ -96,7 +97,10 @@ static bool find_unit(Dwarf *dwarf, uint64_t address, Dwarf_Die *ret)
 
 	if (dwarf_addrdie(dwarf, address, ret))
 		return true;
-	/* NULL: for this argument libdw would open the split file of a unit (gcc -gsplit-dwarf), see has_second_file() */
+	/*
+	 * NULL: for this argument libdw would open the split file of a unit (gcc
+	 * -gsplit-dwarf), see has_second_file()
+	 */
 	while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, ret, NULL) == 0)
 		if (dwarf_haspc(ret, address) > 0)
 			return true;
@@ -175,7 +179,8 @@ size_t symbols_inlines(struct symbols *s, uint64_t offset, struct symbol_line *r
 		ret[n++] = here;
 		if (tag == DW_TAG_subprogram)
 			return n;
-		here = (struct symbol_line){ .file = call_file(&unit, &scope[i]), .line = call_line(&scope[i]) };
+		here = (struct symbol_line){ .file = call_file(&unit, &scope[i]),
+					     .line = call_line(&scope[i]) };
 	}
 	return 0;
 }

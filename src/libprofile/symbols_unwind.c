@@ -30,7 +30,8 @@ static Dwarf_CFI *open_cfi(struct symbols *s)
 
 	if (!s->cfi_tried) {
 		s->cfi_tried = true;
-		if (elf_find_section(s->file.elf, 0, ".eh_frame", &header) ? header.sh_size <= TABLE_MAX : is_small(&s->file))
+		if (elf_find_section(s->file.elf, 0, ".eh_frame", &header) ? header.sh_size <= TABLE_MAX :
+									     is_small(&s->file))
 			s->cfi = dwarf_getcfi_elf(s->file.elf);
 	}
 	return s->cfi;
@@ -60,7 +61,8 @@ static bool take_base(const Dwarf_Op *op, uint8_t *ret_reg, int32_t *ret_offset)
 		return take_offset(op->number, ret_offset);
 	}
 	*ret_reg = (uint8_t)op->number;
-	return op->atom == DW_OP_bregx && op->number < UNWIND_REGISTERS_MAX && take_offset(op->number2, ret_offset);
+	return op->atom == DW_OP_bregx && op->number < UNWIND_REGISTERS_MAX &&
+	       take_offset(op->number2, ret_offset);
 }
 
 /*
@@ -69,13 +71,16 @@ static bool take_base(const Dwarf_Op *op, uint8_t *ret_reg, int32_t *ret_offset)
  */
 static bool is_plt(const Dwarf_Op *op, size_t n)
 {
-	static const uint8_t rest[] = { DW_OP_lit15, DW_OP_and, 0, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	static const uint8_t rest[] = {
+		DW_OP_lit15, DW_OP_and, 0, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus
+	};
 	size_t i;
 
 	if (n != 2 + ARRAY_SIZE(rest) || op[1].atom != DW_OP_breg16 || op[1].number)
 		return false;
 	for (i = 0; i < ARRAY_SIZE(rest); i++)
-		if (rest[i] ? op[2 + i].atom != rest[i] : op[2 + i].atom < DW_OP_lit0 || op[2 + i].atom > DW_OP_lit15)
+		if (rest[i] ? op[2 + i].atom != rest[i] :
+			      op[2 + i].atom < DW_OP_lit0 || op[2 + i].atom > DW_OP_lit15)
 			return false;
 	return true;
 }
@@ -94,8 +99,8 @@ static bool take_cfa(const Dwarf_Op *op, size_t n, struct unwind_row *row)
 		return true;
 	}
 	row->cfa = UNWIND_CFA_MEMORY;
-	return op[1].atom == DW_OP_deref &&
-	       (n == 2 || (n == 3 && op[2].atom == DW_OP_plus_uconst && take_offset(op[2].number, &row->more)));
+	return op[1].atom == DW_OP_deref && (n == 2 || (n == 3 && op[2].atom == DW_OP_plus_uconst &&
+							take_offset(op[2].number, &row->more)));
 }
 
 /*
@@ -125,7 +130,8 @@ static bool take_place(const Dwarf_Op *op, size_t n, struct unwind_rule *rule)
 		return true;
 	}
 	rule->place = is_value ? UNWIND_CFA_PLUS : UNWIND_AT_CFA;
-	return n == 1 || (n == 2 && op[1].atom == DW_OP_plus_uconst && take_offset(op[1].number, &rule->offset));
+	return n == 1 ||
+	       (n == 2 && op[1].atom == DW_OP_plus_uconst && take_offset(op[1].number, &rule->offset));
 }
 
 static struct unwind_rule saved_rule(Dwarf_Frame *frame, uint8_t reg)
@@ -160,12 +166,13 @@ static bool take_row(const struct unwind_machine *m, Dwarf_Frame *frame, struct 
 	return dwarf_frame_cfa(frame, &op, &n) == 0 && take_cfa(op, n, row);
 }
 
-bool symbols_unwind_row(struct symbols *s, const struct unwind_machine *machine, uint64_t offset, struct unwind_row *ret)
+bool symbols_unwind_row(struct symbols *s, const struct unwind_machine *machine, uint64_t offset,
+			struct unwind_row *ret)
 {
 	Dwarf_CFI *cfi = open_cfi(s);
 	_cleanup_free_ Dwarf_Frame *frame = NULL;
 	uint64_t address;
 
-	return cfi && symbols_address(s, offset, &address) && dwarf_cfi_addrframe(cfi, address, &frame) == 0 &&
-	       take_row(machine, frame, ret);
+	return cfi && symbols_address(s, offset, &address) &&
+	       dwarf_cfi_addrframe(cfi, address, &frame) == 0 && take_row(machine, frame, ret);
 }

@@ -87,8 +87,8 @@ static enum step load_word(const struct unwind_sample *s, uint64_t address, uint
 }
 
 /* Sets *RET to the canonical frame address of frame F, by its row. */
-static enum step find_cfa(const struct unwind_sample *s, const struct unwind_frame *f, const struct unwind_row *row,
-			  uint64_t *ret)
+static enum step find_cfa(const struct unwind_sample *s, const struct unwind_frame *f,
+			  const struct unwind_row *row, uint64_t *ret)
 {
 	uint64_t at;
 	enum step step = STEP_CALLER;
@@ -107,8 +107,8 @@ static enum step find_cfa(const struct unwind_sample *s, const struct unwind_fra
 }
 
 /* Sets *RET to the caller's value of REG. STEP_WHOLE: the rule says there is no caller. */
-static enum step find_saved(const struct unwind_sample *s, const struct unwind_frame *f, uint64_t cfa, uint8_t reg,
-			    const struct unwind_rule *rule, uint64_t *ret)
+static enum step find_saved(const struct unwind_sample *s, const struct unwind_frame *f, uint64_t cfa,
+			    uint8_t reg, const struct unwind_rule *rule, uint64_t *ret)
 {
 	const uint64_t offset = (uint64_t)(int64_t)rule->offset;
 
@@ -134,7 +134,8 @@ static enum step find_saved(const struct unwind_sample *s, const struct unwind_f
 	return STEP_FAILED;
 }
 
-static enum step step_by_row(const struct unwind_sample *s, struct unwind_frame *f, const struct unwind_row *row)
+static enum step step_by_row(const struct unwind_sample *s, struct unwind_frame *f,
+			     const struct unwind_row *row)
 {
 	const struct unwind_machine *m = s->machine;
 	struct unwind_frame caller = { .known = 0 };
@@ -226,7 +227,8 @@ static void begin_walk(const struct unwind_sample *s, struct unwind_frame *f)
 		set_reg(f, i, s->reg[m->place[i]]);
 }
 
-int unwind_walk(const struct unwind_sample *s, uint64_t *ret, size_t max, size_t *ret_n, enum unwind_end *ret_end)
+int unwind_walk(const struct unwind_sample *s, uint64_t *ret, size_t max, size_t *ret_n,
+		enum unwind_end *ret_end)
 {
 	const struct unwind_machine *m = s->machine;
 	struct unwind_frame f;

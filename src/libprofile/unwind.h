@@ -13,15 +13,15 @@
 #include <stdint.h>
 
 #define UNWIND_REGISTERS_MAX 33u /* register numbers below are DWARF's */
-#define UNWIND_SAVED 3u /* registers that are followed from frame to frame */
+#define UNWIND_SAVED 3u		 /* registers that are followed from frame to frame */
 
 struct unwind_machine {
 	uint64_t sampled; /* value for attr.sample_regs_user of perf_event_open(2) */
-	uint8_t n; /* number of registers */
+	uint8_t n;	  /* number of registers */
 	uint8_t pc, sp, fp;
 	uint8_t link; /* register that a call writes the return address to; same as PC: the CPU has none */
 	uint8_t saved[UNWIND_SAVED]; /* what a row describes: return address first; N: unused */
-	uint64_t code_mask; /* bits of a code address; arm64 keeps a signature in the others */
+	uint64_t code_mask;	     /* bits of a code address; arm64 keeps a signature in the others */
 	uint8_t place[UNWIND_REGISTERS_MAX]; /* place[r]: index of register r in a sample's registers */
 };
 
@@ -38,13 +38,13 @@ enum unwind_cfa {
 
 /* Where to find the caller's value of a register. */
 enum unwind_place {
-	UNWIND_SAME,	  /* in the same register */
-	UNWIND_UNDEFINED, /* nowhere; for the return address this means: there is no caller */
-	UNWIND_AT_CFA,	  /* stored at CFA + offset */
+	UNWIND_SAME,	    /* in the same register */
+	UNWIND_UNDEFINED,   /* nowhere; for the return address this means: there is no caller */
+	UNWIND_AT_CFA,	    /* stored at CFA + offset */
 	UNWIND_AT_REGISTER, /* stored at reg + offset */
-	UNWIND_CFA_PLUS,  /* the value is CFA + offset */
-	UNWIND_REGISTER,  /* in register reg */
-	UNWIND_UNKNOWN,	  /* the rule is not supported */
+	UNWIND_CFA_PLUS,    /* the value is CFA + offset */
+	UNWIND_REGISTER,    /* in register reg */
+	UNWIND_UNKNOWN,	    /* the rule is not supported */
 };
 
 struct unwind_rule {
@@ -67,10 +67,10 @@ typedef int unwind_find_fn(void *ctx, uint64_t pc, struct unwind_row *ret);
 
 struct unwind_sample {
 	const struct unwind_machine *machine;
-	const uint64_t *reg; /* registers in the kernel's order, unwind_machine.place */
+	const uint64_t *reg;  /* registers in the kernel's order, unwind_machine.place */
 	const uint8_t *stack; /* copy of the stack, from the stack pointer up */
 	size_t size;
-	bool is_short; /* the stack is longer than its copy */
+	bool is_short;	       /* the stack is longer than its copy */
 	const uint64_t *chain; /* the kernel's call chain, used where the copy ends */
 	size_t nchain;
 	unwind_find_fn *find;
@@ -87,6 +87,7 @@ enum unwind_end {
  * Walks the stack of S. RET[0] is the sampled address; RET[i] is the last byte of the call
  * instruction in its i-th caller. At most MAX. Returns 0, or an error of FIND other than -ENOENT.
  */
-int unwind_walk(const struct unwind_sample *s, uint64_t *ret, size_t max, size_t *ret_n, enum unwind_end *ret_end);
+int unwind_walk(const struct unwind_sample *s, uint64_t *ret, size_t max, size_t *ret_n,
+		enum unwind_end *ret_end);
 
 #endif

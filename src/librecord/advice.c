@@ -11,8 +11,11 @@
 #include "src/libutil/round.h"
 
 const struct advice_rule advice_rules[] = {
-#define IF(fact, op, limit) { FACT_##fact, ADVICE_##op, limit }
-#define ADVICE(name, severity, saving, what, type, why, show, ...)                                     \
+#define IF(fact, op, limit)                     \
+	{                                       \
+		FACT_##fact, ADVICE_##op, limit \
+	}
+#define ADVICE(name, severity, saving, what, type, why, show, ...) \
 	{ name, ADVICE_##severity, ADVICE_##saving, what, type, why, ADVICE_##show, { __VA_ARGS__ } },
 #include "src/librecord/advice.def"
 #undef ADVICE
@@ -47,7 +50,8 @@ static int parse_template(const char *value, void *field, const struct kvconf_ke
 		if (!end)
 			return errmsg_set(err, -EINVAL, "'{' without '}'");
 		if (advice_fact_find(p + 1, (size_t)(end - p - 1)) == FACT_N)
-			return errmsg_set(err, -EINVAL, "'%.*s' is not a fact, see ceems-advice.conf(5)", (int)(end - p - 1), p + 1);
+			return errmsg_set(err, -EINVAL, "'%.*s' is not a fact, see ceems-advice.conf(5)",
+					  (int)(end - p - 1), p + 1);
 	}
 	return kvconf_text(value, field, key, err);
 }
@@ -58,7 +62,7 @@ static const struct {
 	size_t offset, size;
 } rule_keys[KEYS_OF_RULE] = {
 #define FIELD(name) offsetof(struct advice_site_rule, name), sizeof(((struct advice_site_rule *)0)->name)
-	{ "show", kvconf_bool, FIELD(show) },	   { "threshold", parse_number, FIELD(threshold) },
+	{ "show", kvconf_bool, FIELD(show) },	 { "threshold", parse_number, FIELD(threshold) },
 	{ "what", parse_template, FIELD(what) }, { "type", parse_template, FIELD(type) },
 	{ "link", kvconf_text, FIELD(link) },
 #undef FIELD
@@ -79,15 +83,18 @@ static int read_file(const char *path, struct advice_site *s, struct errmsg *err
 		k = i % KEYS_OF_RULE;
 		(void)snprintf(names[i], KEY_NAME_MAX, "%s.%s", advice_rules[i / KEYS_OF_RULE].name,
 			       rule_keys[k].suffix);
-		keys[i] = (struct kvconf_key){ .name = names[i], .parse = rule_keys[k].parse,
-					       .offset = i / KEYS_OF_RULE * sizeof(*rules) + rule_keys[k].offset,
+		keys[i] = (struct kvconf_key){ .name = names[i],
+					       .parse = rule_keys[k].parse,
+					       .offset = i / KEYS_OF_RULE * sizeof(*rules) +
+							 rule_keys[k].offset,
 					       .size = rule_keys[k].size };
 	}
 	/*
 	 * min-elapsed is no key of a rule; it is parsed into the threshold of one extra element
 	 * behind the rules
 	 */
-	keys[n] = (struct kvconf_key){ .name = "min-elapsed", .parse = parse_number,
+	keys[n] = (struct kvconf_key){ .name = "min-elapsed",
+				       .parse = parse_number,
 				       .offset = advice_nrules * sizeof(*rules) +
 						 offsetof(struct advice_site_rule, threshold),
 				       .size = sizeof(double) };
@@ -129,7 +136,8 @@ void advice_site_free(struct advice_site *s)
  * ----------------------------------------------------------------------------
  */
 
-static const struct advice_site_rule *site_rule(const struct advice_site *site, const struct advice_rule *rule)
+static const struct advice_site_rule *site_rule(const struct advice_site *site,
+						const struct advice_rule *rule)
 {
 	return site && site->rule ? &site->rule[rule - advice_rules] : NULL;
 }
@@ -144,7 +152,8 @@ static bool is_shown(const struct advice_rule *rule, const struct advice_site_ru
 	return s ? s->show : rule->show != ADVICE_OFF;
 }
 
-static bool is_true(const struct advice_rule *rule, const struct advice_site_rule *s, const struct advice_facts *f)
+static bool is_true(const struct advice_rule *rule, const struct advice_site_rule *s,
+		    const struct advice_facts *f)
 {
 	size_t i;
 
@@ -206,7 +215,8 @@ static bool part(const struct values *f, enum metric m, double share, double *re
 	return true;
 }
 
-static bool saved_uj(const struct record *r, enum advice_saving saving, const struct advice_facts *f, double *ret)
+static bool saved_uj(const struct record *r, enum advice_saving saving, const struct advice_facts *f,
+		     double *ret)
 {
 	const struct values *values = &r->values;
 
@@ -215,8 +225,8 @@ static bool saved_uj(const struct record *r, enum advice_saving saving, const st
 		return part(values, METRIC_ENERGY, 1, ret);
 	case ADVICE_SAVES_CPU:
 		return f->known[FACT_CPUS_USED] &&
-		       part(values, METRIC_CPU_ENERGY_STATIC, 1 - f->value[FACT_CPUS_USED] / f->value[FACT_CPUS],
-			    ret);
+		       part(values, METRIC_CPU_ENERGY_STATIC,
+			    1 - f->value[FACT_CPUS_USED] / f->value[FACT_CPUS], ret);
 	case ADVICE_SAVES_MEMORY:
 		return f->known[FACT_MEMORY_SPARE] &&
 		       part(values, METRIC_DRAM_ENERGY_STATIC,
@@ -238,7 +248,8 @@ static void set_saving(const struct record *r, const struct advice_facts *f, str
 {
 	double uj, ng;
 
-	if (a->rule->saving == ADVICE_SAVES_CO2E && part(&r->values, METRIC_CO2E, f->value[FACT_CLEANER_SHARE], &ng))
+	if (a->rule->saving == ADVICE_SAVES_CO2E &&
+	    part(&r->values, METRIC_CO2E, f->value[FACT_CLEANER_SHARE], &ng))
 		a->co2e_ng = (struct maybe_u64){ round_u64(ng), true };
 	if (!saved_uj(r, a->rule->saving, f, &uj))
 		return;
@@ -246,7 +257,7 @@ static void set_saving(const struct record *r, const struct advice_facts *f, str
 	if (values_has(&r->values, METRIC_CO2E) && values_has(&r->values, METRIC_ENERGY) &&
 	    r->values.value[METRIC_ENERGY])
 		a->co2e_ng = (struct maybe_u64){ round_u64((double)r->values.value[METRIC_CO2E] * uj /
-						       (double)r->values.value[METRIC_ENERGY]),
+							   (double)r->values.value[METRIC_ENERGY]),
 						 true };
 }
 
@@ -277,7 +288,8 @@ static bool give(const struct record *r, const struct advice_rule *rule, const s
 	return true;
 }
 
-size_t advice_find(const struct record *r, const struct advice_site *site, uint64_t now, struct advice *ret, size_t max)
+size_t advice_find(const struct record *r, const struct advice_site *site, uint64_t now, struct advice *ret,
+		   size_t max)
 {
 	struct advice all[ARRAY_SIZE(advice_rules)];
 	struct advice_facts f;
@@ -310,12 +322,13 @@ const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf
 	if (with_co2e)
 		(void)metric_text_value(UNIT_NG, a->co2e_ng.value, co2e, sizeof(co2e));
 	(void)snprintf(buf, size, "%s %s%s%s", a->rule->saving == ADVICE_SAVES_ALL ? "cost" : "saves",
-		       metric_text_wh(a->energy_uj.value, energy, sizeof(energy)), with_co2e ? ", " : "", co2e);
+		       metric_text_wh(a->energy_uj.value, energy, sizeof(energy)), with_co2e ? ", " : "",
+		       co2e);
 	return buf;
 }
 
-const char *advice_explain(const struct advice *a, const struct record *r, const struct advice_site *site, uint64_t now,
-			   char *buf, size_t size)
+const char *advice_explain(const struct advice *a, const struct record *r, const struct advice_site *site,
+			   uint64_t now, char *buf, size_t size)
 {
 	const struct advice_site_rule *s = site_rule(site, a->rule);
 	char value[ADVICE_FACT_TEXT_MAX], limit[ADVICE_FACT_TEXT_MAX];
@@ -330,9 +343,9 @@ const char *advice_explain(const struct advice *a, const struct record *r, const
 
 		limits.known[c->fact] = true;
 		limits.value[c->fact] = limit_of(a->rule, s, i);
-		n = snprintf(buf + used, size - used, "%s%s %s %c %s", used ? ", " : "", advice_fact_name(c->fact),
-			     advice_fact_text(&f, c->fact, value), c->op == ADVICE_BELOW ? '<' : '>',
-			     advice_fact_text(&limits, c->fact, limit));
+		n = snprintf(buf + used, size - used, "%s%s %s %c %s", used ? ", " : "",
+			     advice_fact_name(c->fact), advice_fact_text(&f, c->fact, value),
+			     c->op == ADVICE_BELOW ? '<' : '>', advice_fact_text(&limits, c->fact, limit));
 		used += n > 0 ? (size_t)n : 0;
 	}
 	return buf;

@@ -76,7 +76,7 @@ struct advice {
 	const struct advice_rule *rule;
 	const char *link; /* from the site's file, borrowed; empty: none */
 	char what[ADVICE_TEXT_MAX];
-	char type[ADVICE_TEXT_MAX]; /* empty: nothing to type */
+	char type[ADVICE_TEXT_MAX];	     /* empty: nothing to type */
 	struct maybe_u64 energy_uj, co2e_ng; /* what following the advice would have saved */
 };
 
@@ -96,7 +96,7 @@ size_t advice_find(const struct record *r, const struct advice_site *site, uint6
 const char *advice_saving_text(const struct advice *a, bool with_co2e, char *buf, size_t size);
 
 /* Writes the conditions that were true: "cpu_efficiency 13 % < 65 %, cpus 8 > 1". Returns BUF. */
-const char *advice_explain(const struct advice *a, const struct record *r, const struct advice_site *site, uint64_t now,
-			   char *buf, size_t size);
+const char *advice_explain(const struct advice *a, const struct record *r, const struct advice_site *site,
+			   uint64_t now, char *buf, size_t size);
 
 #endif

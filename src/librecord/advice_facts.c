@@ -16,8 +16,8 @@
 #define S_PER_MIN 60.0
 #define MIB 1048576.0
 #define GIB 1073741824.0
-#define ROOM 1.2	/* suggested memory and time limit / what the job used */
-#define MORE 1.5	/* suggested memory and time limit / the limit that was too low */
+#define ROOM 1.2 /* suggested memory and time limit / what the job used */
+#define MORE 1.5 /* suggested memory and time limit / the limit that was too low */
 /* FACT_IMBALANCE is that of a step with more than this share of the job's CPU time */
 #define LONG_STEP 0.5
 
@@ -105,10 +105,8 @@ static void set_state(struct advice_facts *f, const struct record *r)
 		enum advice_fact fact;
 		const char *state;
 	} states[] = {
-		{ FACT_IS_COMPLETED, "COMPLETED" },
-		{ FACT_IS_FAILED, "FAILED" },
-		{ FACT_IS_TIMEOUT, "TIMEOUT" },
-		{ FACT_IS_OUT_OF_MEMORY, "OUT_OF_MEMORY" },
+		{ FACT_IS_COMPLETED, "COMPLETED" }, { FACT_IS_FAILED, "FAILED" },
+		{ FACT_IS_TIMEOUT, "TIMEOUT" },	    { FACT_IS_OUT_OF_MEMORY, "OUT_OF_MEMORY" },
 		{ FACT_IS_RUNNING, "RUNNING" },
 	};
 	size_t i;
@@ -157,7 +155,8 @@ static void set_steps(struct advice_facts *f, const struct record *r)
 			n++;
 		}
 		if (record_step_imbalance(s, METRIC_CPU_TIME, &imbalance) &&
-		    (double)s->values.value[METRIC_CPU_TIME] > LONG_STEP * NSEC_PER_SEC * f->value[FACT_CPU_TIME])
+		    (double)s->values.value[METRIC_CPU_TIME] >
+			    LONG_STEP * NSEC_PER_SEC * f->value[FACT_CPU_TIME])
 			set(f, FACT_IMBALANCE, imbalance);
 	}
 	if (tasks > 0)
@@ -245,7 +244,8 @@ static void set_energy(struct advice_facts *f, const struct record *r)
 	if (!values_has(&r->values, METRIC_ENERGY) || !r->values.value[METRIC_ENERGY])
 		return;
 	for (d = 0; d < DOMAIN_N; d++) {
-		if (!values_has(&r->values, domain_table[d].energy) || !r->values.value[domain_table[d].energy])
+		if (!values_has(&r->values, domain_table[d].energy) ||
+		    !r->values.value[domain_table[d].energy])
 			continue;
 		if (!values_has(&r->values, domain_table[d].fixed))
 			return;
@@ -267,7 +267,8 @@ static void set_cleaner_hour(struct advice_facts *f, const struct record *r, con
 	set(f, FACT_CLEANER_BEGIN, (double)hour.begin);
 }
 
-void advice_facts_of(const struct record *r, const struct factor_chain *chain, uint64_t now, struct advice_facts *ret)
+void advice_facts_of(const struct record *r, const struct factor_chain *chain, uint64_t now,
+		     struct advice_facts *ret)
 {
 	struct record ended = *r; /* a shallow copy: all its pointers belong to R */
 
@@ -305,7 +306,8 @@ static void time_option(double s, char *buf, size_t size)
 	unsigned long long minutes = (unsigned long long)(s / S_PER_MIN + 0.5);
 
 	if (minutes >= 1440)
-		(void)snprintf(buf, size, "%llu-%02llu:%02llu:00", minutes / 1440, minutes % 1440 / 60, minutes % 60);
+		(void)snprintf(buf, size, "%llu-%02llu:%02llu:00", minutes / 1440, minutes % 1440 / 60,
+			       minutes % 60);
 	else
 		(void)snprintf(buf, size, "%02llu:%02llu:00", minutes / 60, minutes % 60);
 }
@@ -320,7 +322,8 @@ static void day_time(double at, char *buf, size_t size)
 		(void)snprintf(buf, size, "n/a");
 }
 
-const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact, char buf[ADVICE_FACT_TEXT_MAX])
+const char *advice_fact_text(const struct advice_facts *f, enum advice_fact fact,
+			     char buf[ADVICE_FACT_TEXT_MAX])
 {
 	double v = f->value[fact];
 	char text[METRIC_TEXT_MAX];

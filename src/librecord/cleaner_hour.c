@@ -39,14 +39,15 @@ bool cleaner_hour_find(const struct factor_chain *chain, const struct record *r,
 	uint64_t best = 0;
 	uint64_t t;
 
-	if (!is_of_series(chain, r) || r->start <= CLEANER_HOUR_REACH_S || !length_s || length_s > CLEANER_HOUR_REACH_S ||
-	    !mean_factor(chain, r->start, length_s, &own))
+	if (!is_of_series(chain, r) || r->start <= CLEANER_HOUR_REACH_S || !length_s ||
+	    length_s > CLEANER_HOUR_REACH_S || !mean_factor(chain, r->start, length_s, &own))
 		return false;
 	t = (r->start - CLEANER_HOUR_REACH_S + HOUR_S - 1) / HOUR_S * HOUR_S;
 	for (; t <= r->start + CLEANER_HOUR_REACH_S; t += HOUR_S) {
 		if (!mean_factor(chain, t, length_s, &mean))
 			continue;
-		if (!best || mean < least || (!(mean > least) && distance(t, r->start) < distance(best, r->start))) {
+		if (!best || mean < least ||
+		    (!(mean > least) && distance(t, r->start) < distance(best, r->start))) {
 			best = t;
 			least = mean;
 		}

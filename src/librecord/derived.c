@@ -13,22 +13,19 @@
 #define MIN_LACK_NS 100000000u
 
 const struct derived_info derived_table[DERIVED_N] = {
-	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle",
-			  "instructions / cycles" },
+	[DERIVED_IPC] = { "instructions_per_cycle", "instructions per cycle", "instructions / cycles" },
 	[DERIVED_FREQUENCY] = { "frequency_hz", "CPU frequency", "cycles / pmu_enabled" },
 	[DERIVED_FLOP_PER_S] = { "flop_per_s", "FP rate", "fp_operations / elapsed seconds" },
 	[DERIVED_MEMORY_BYTES_PER_S] = { "memory_bytes_per_s", "memory read rate",
 					 "memory_bytes / elapsed seconds" },
 	[DERIVED_CACHE_MISS_RATE] = { "cache_miss_rate", "cache miss rate",
 				      "cache_misses / cache_references" },
-	[DERIVED_BRANCH_MISS_RATE] = { "branch_miss_rate", "branch miss rate",
-				       "branch_misses / branches" },
+	[DERIVED_BRANCH_MISS_RATE] = { "branch_miss_rate", "branch miss rate", "branch_misses / branches" },
 	[DERIVED_CPU_EFFICIENCY] = { "cpu_efficiency", "CPU efficiency",
 				     "CPU time / (elapsed time x CPUs allocated)" },
 	[DERIVED_RUN_DELAY_RATE] = { "run_delay_rate", "waiting for a CPU",
 				     "run_delay / (run_delay + CPU time)" },
-	[DERIVED_PMU_COVERAGE] = { "pmu_coverage", "counted of the time",
-				   "pmu_running / pmu_enabled" },
+	[DERIVED_PMU_COVERAGE] = { "pmu_coverage", "counted of the time", "pmu_running / pmu_enabled" },
 	[DERIVED_JOULES_PER_INSTRUCTION] = { "joules_per_instruction", "per instruction",
 					     "energy / instructions" },
 	[DERIVED_IO_CACHE_RATE] = { "io_cache_rate", "read without storage",
@@ -116,8 +113,7 @@ static bool io_cache_rate(const struct values *f, double *ret)
 	return true;
 }
 
-static bool value_of(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
-		     double *ret)
+static bool value_of(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus, double *ret)
 {
 	switch (d) {
 	case DERIVED_IPC:
@@ -169,8 +165,7 @@ static bool value_of(enum derived d, const struct values *f, uint64_t elapsed_ns
 	return false;
 }
 
-bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
-		   double *ret)
+bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus, double *ret)
 {
 	double v;
 
@@ -211,7 +206,8 @@ const char *derived_text(enum derived d, double value, char *buf, size_t size)
 		break;
 	case DERIVED_MEMORY_MEAN:
 	case DERIVED_PAGE_CACHE_MEAN:
-		metric_text_value(UNIT_BYTES, value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX, buf, size);
+		metric_text_value(UNIT_BYTES, value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX, buf,
+				  size);
 		break;
 	default:
 		(void)snprintf(buf, size, "%.1f %%", 100 * value);

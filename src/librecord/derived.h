@@ -13,25 +13,25 @@
 #include "src/libcore/metric.h"
 
 enum derived {
-	DERIVED_IPC,			/* instructions per cycle */
-	DERIVED_FREQUENCY,		/* Hz, while tasks ran */
+	DERIVED_IPC,	   /* instructions per cycle */
+	DERIVED_FREQUENCY, /* Hz, while tasks ran */
 	DERIVED_FLOP_PER_S,
 	DERIVED_MEMORY_BYTES_PER_S,
-	DERIVED_CACHE_MISS_RATE,	/* misses / references of the last-level cache, 0 to 1 */
+	DERIVED_CACHE_MISS_RATE, /* misses / references of the last-level cache, 0 to 1 */
 	DERIVED_BRANCH_MISS_RATE,
 	/*
 	 * CPU time / (elapsed time x CPUs allocated). May exceed 1: Slurm rounds the elapsed time
 	 * down to seconds.
 	 */
 	DERIVED_CPU_EFFICIENCY,
-	DERIVED_RUN_DELAY_RATE,		/* time waiting for a CPU / (waiting + running) */
+	DERIVED_RUN_DELAY_RATE, /* time waiting for a CPU / (waiting + running) */
 	/* time counted / time wanted; below 1, the kernel shared the counters out */
 	DERIVED_PMU_COVERAGE,
 	DERIVED_JOULES_PER_INSTRUCTION,
-	DERIVED_IO_CACHE_RATE,		/* share of the bytes read that came from the page cache */
-	DERIVED_MEMORY_MEAN,		/* bytes, sum of all nodes */
+	DERIVED_IO_CACHE_RATE, /* share of the bytes read that came from the page cache */
+	DERIVED_MEMORY_MEAN,   /* bytes, sum of all nodes */
 	DERIVED_PAGE_CACHE_MEAN,
-	DERIVED_MEMORY_EFFICIENCY,	/* largest peak of a node / largest allocation of a node */
+	DERIVED_MEMORY_EFFICIENCY, /* largest peak of a node / largest allocation of a node */
 	/* shares of the time in which GPUs were held and could be read */
 	DERIVED_GPU_UTILIZATION,
 	DERIVED_GPU_NO_PROCESS_RATE,
@@ -55,8 +55,7 @@ extern const struct derived_info derived_table[DERIVED_N];
  * unknown. Causes: a term is unknown or overflowed; a divisor is 0; a part is larger than its
  * whole; or only some steps of the job were counted, so counts do not match its time and energy.
  */
-bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
-		   double *ret);
+bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus, double *ret);
 
 /*
  * Writes the ratio VALUE for people: "1.95", "94.0 %", "1.43 GFLOP/s", "1.5 nJ". Returns BUF, which

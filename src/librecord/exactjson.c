@@ -235,7 +235,8 @@ int exactjson_scaled(const json_t *v, uint64_t scale, uint64_t *ret)
 
 json_t *exactjson_decimal(uint64_t value, uint64_t scale)
 {
-	char text[sizeof("\0" "0.18446744073709551615")];
+	char text[sizeof("\0"
+			 "0.18446744073709551615")];
 	char *end = text + sizeof(text);
 	char *p = end;
 

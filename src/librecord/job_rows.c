@@ -8,8 +8,8 @@
 #include "src/libcore/metric_text.h"
 #include "src/libutil/text.h"
 
-#define SHARE_FAIR 0.65 /* share of use below which a bar is yellow; limits of jobstats */
-#define SHARE_BAD 0.25 /* share of use below which a bar is red */
+#define SHARE_FAIR 0.65	 /* share of use below which a bar is yellow; limits of jobstats */
+#define SHARE_BAD 0.25	 /* share of use below which a bar is red */
 #define MEMORY_FULL 0.95 /* share of memory above which a bar is red */
 #define UJ_PER_KWH UINT64_C(3600000000000)
 #define UNEVEN 0.05 /* nodes that differ by less than this share are shown as alike */
@@ -50,7 +50,8 @@ static const char *waited(const struct record *r, char *buf)
 
 	buf[0] = '\0';
 	if (from && from <= r->start)
-		(void)snprintf(buf, 2 * SCREEN_TEXT_MAX, ", waited %s", screen_seconds(r->start - from, text));
+		(void)snprintf(buf, 2 * SCREEN_TEXT_MAX, ", waited %s",
+			       screen_seconds(r->start - from, text));
 	return buf;
 }
 
@@ -70,7 +71,8 @@ static const char *of_limit(const struct record *r, uint64_t elapsed, char *buf)
 /* Prints the time rows of a job that has not started. */
 static void put_wait(const struct screen *out, const struct job_screen *s, const struct record *r)
 {
-	char wait[SCREEN_TEXT_MAX] = "n/a", date[SCREEN_TEXT_MAX], at[SCREEN_TEXT_MAX], limit[SCREEN_TEXT_MAX];
+	char wait[SCREEN_TEXT_MAX] = "n/a", date[SCREEN_TEXT_MAX], at[SCREEN_TEXT_MAX],
+	     limit[SCREEN_TEXT_MAX];
 	uint64_t until = r->end ? r->end : s->now;
 	bool is_later = r->eligible > s->now;
 
@@ -80,11 +82,14 @@ static void put_wait(const struct screen *out, const struct job_screen *s, const
 	if (r->end)
 		screen_row(out, "time", "", "never started, waited %s from %s on", wait, date);
 	else
-		screen_row(out, "time", "", "waits since %s (%s)%s%s", date, wait, is_later ? ", not before " : "",
+		screen_row(out, "time", "", "waits since %s (%s)%s%s", date, wait,
+			   is_later ? ", not before " : "",
 			   is_later ? screen_date(r->eligible, s->now, at) : "");
 	if (r->tres_req)
-		screen_row(out, "asked for", "", "%s%s%s", r->tres_req, r->time_limit_min.known ? ", for " : "",
-			   r->time_limit_min.known ? screen_seconds(r->time_limit_min.value * 60, limit) : "");
+		screen_row(out, "asked for", "", "%s%s%s", r->tres_req,
+			   r->time_limit_min.known ? ", for " : "",
+			   r->time_limit_min.known ? screen_seconds(r->time_limit_min.value * 60, limit) :
+						     "");
 }
 
 static void put_time(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
@@ -107,7 +112,8 @@ static void put_time(const struct screen *out, const struct job_screen *s, const
 	for (i = 0; i < s->n && job_elapsed_s(s, s->part[i]) < sum->longest_s; i++)
 		;
 	screen_row(out, "time", date, "%s in all, longest %s%s", screen_seconds(sum->elapsed_s, all),
-		   screen_seconds(sum->longest_s, time), of_limit(s->part[i < s->n ? i : 0], sum->longest_s, limit));
+		   screen_seconds(sum->longest_s, time),
+		   of_limit(s->part[i < s->n ? i : 0], sum->longest_s, limit));
 }
 
 /* Writes " (8 CPUs)", or " (8 CPUs each)" for several parts; "" if the parts differ. */
@@ -142,9 +148,8 @@ static void put_cpu(const struct screen *out, const struct job_screen *s, const 
 	else if (!(sum->cpu_held_ns > 0))
 		screen_row(out, "CPU", "", "%s in less than 1 s%s", ns_text(sum->cpu_ns, used), cpus);
 	else
-		screen_bar(out, "CPU", share, colour_of(share), "%s of %s%s%s",
-			   ns_text(sum->cpu_ns, used), ns_text(sum->cpu_held_ns, held),
-			   cpus, of_parts(sum, sum->cpu_n, parts));
+		screen_bar(out, "CPU", share, colour_of(share), "%s of %s%s%s", ns_text(sum->cpu_ns, used),
+			   ns_text(sum->cpu_held_ns, held), cpus, of_parts(sum, sum->cpu_n, parts));
 }
 
 /* Finds the node with the memory peak PEAK; "" if unknown, or if the job had one node. */
@@ -187,7 +192,8 @@ static void put_memory(const struct screen *out, const struct job_screen *s, con
 		screen_row(out, "memory", "", "%s%s, limit n/a", used, where);
 	else
 		screen_bar(out, "memory", worst.share, worst.share > MEMORY_FULL ? SCREEN_BAD : SCREEN_PLAIN,
-			   "%s of %s%s", used, metric_text_value(UNIT_BYTES, worst.allocated, of, sizeof(of)), where);
+			   "%s of %s%s", used, metric_text_value(UNIT_BYTES, worst.allocated, of, sizeof(of)),
+			   where);
 }
 
 static void put_gpu_memory(const struct screen *out, const struct values *f)
@@ -214,13 +220,15 @@ static void put_gpu(const struct screen *out, const struct job_screen *s, const 
 	if (!sum->gpus && !values_has(f, METRIC_GPU_HELD))
 		return;
 	if (sum->gpus)
-		(void)snprintf(gpus, sizeof(gpus), " (%" PRIu64 " GPU%s)", sum->gpus, sum->gpus == 1 ? "" : "s");
+		(void)snprintf(gpus, sizeof(gpus), " (%" PRIu64 " GPU%s)", sum->gpus,
+			       sum->gpus == 1 ? "" : "s");
 	if (!derived_value(DERIVED_GPU_UTILIZATION, f, 0, 0, &share)) {
 		screen_row(out, "GPU", "", "%s%s", missing(s, sum, METRIC_GPU_BUSY, busy), gpus);
 		return;
 	}
-	screen_bar(out, "GPU", share, colour_of(share), "%s of %s%s", screen_time(f->value[METRIC_GPU_BUSY], busy),
-		   screen_time(f->value[METRIC_GPU_HELD], held), gpus);
+	screen_bar(out, "GPU", share, colour_of(share), "%s of %s%s",
+		   screen_time(f->value[METRIC_GPU_BUSY], busy), screen_time(f->value[METRIC_GPU_HELD], held),
+		   gpus);
 	put_gpu_memory(out, f);
 }
 
@@ -265,7 +273,8 @@ static const char *idle_text(const struct values *f, char *buf)
 
 static void put_energy(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
 {
-	char wh[SCREEN_TEXT_MAX], joules[METRIC_TEXT_MAX + 4] = "", watts[SCREEN_TEXT_MAX], note[SCREEN_TEXT_MAX];
+	char wh[SCREEN_TEXT_MAX], joules[METRIC_TEXT_MAX + 4] = "", watts[SCREEN_TEXT_MAX],
+							   note[SCREEN_TEXT_MAX];
 	char idle[2 * SCREEN_TEXT_MAX], mean[2 * SCREEN_TEXT_MAX] = "", parts[SCREEN_TEXT_MAX];
 	uint64_t uj = sum->f.value[METRIC_ENERGY];
 
@@ -279,11 +288,13 @@ static void put_energy(const struct screen *out, const struct job_screen *s, con
 	}
 	if (sum->energy_ns > 0)
 		(void)snprintf(mean, sizeof(mean), ", %s%s%s", s->n > 1 ? "" : "mean ",
-			       screen_watts((double)uj * 1e3 / sum->energy_ns, watts), s->n > 1 ? " each" : "");
+			       screen_watts((double)uj * 1e3 / sum->energy_ns, watts),
+			       s->n > 1 ? " each" : "");
 	if (s->n == 1 && uj < UJ_PER_KWH) {
 		char text[METRIC_TEXT_MAX];
 
-		(void)snprintf(joules, sizeof(joules), " (%s)", metric_text_value(UNIT_UJ, uj, text, sizeof(text)));
+		(void)snprintf(joules, sizeof(joules), " (%s)",
+			       metric_text_value(UNIT_UJ, uj, text, sizeof(text)));
 	}
 	screen_row(out, "energy", energy_note(s, sum, note), "%s%s%s%s%s", screen_wh(uj, wh), joules, mean,
 		   idle_text(&sum->f, idle), of_parts(sum, sum->energy_n, parts));
@@ -341,8 +352,8 @@ static void put_origin(const struct screen *out, const struct record_emissions *
 		(void)snprintf(year, sizeof(year), " %" PRIu32, e->year);
 	if (*e->region || *e->source || *shares)
 		screen_row(out, "", "", "%s%s%s%s%s%s%s%.*s", *e->region ? e->region : "factor", year,
-			   *shares ? ", " : "", shares, *e->scope ? ", " : "", e->scope, *e->source ? "; " : "",
-			   (int)licence_at(e->source), e->source);
+			   *shares ? ", " : "", shares, *e->scope ? ", " : "", e->scope,
+			   *e->source ? "; " : "", (int)licence_at(e->source), e->source);
 }
 
 static void put_co2e(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
@@ -449,8 +460,9 @@ static void put_nodes(const struct screen *out, const struct record *r)
 		return;
 	}
 	if (other.above >= UNEVEN && !strcmp(worst.node, other.node)) {
-		screen_row(out, "nodes", "", "%s: %s %.0f %%, %s %.0f %% above the mean of %" PRIu32, worst.node,
-			   worst.what, 100 * worst.above, other.what, 100 * other.above, step->nnodes);
+		screen_row(out, "nodes", "", "%s: %s %.0f %%, %s %.0f %% above the mean of %" PRIu32,
+			   worst.node, worst.what, 100 * worst.above, other.what, 100 * other.above,
+			   step->nnodes);
 		return;
 	}
 	screen_row(out, "nodes", "", "%s: %s %.0f %% above the mean of %" PRIu32, worst.node, worst.what,
@@ -525,7 +537,8 @@ static size_t at_least(size_t columns, const char *text)
 
 static bool is_one_line(const struct job_screen_advice *a)
 {
-	return at_least(ADVICE_WHAT, a->what) + 2 + at_least(ADVICE_TYPE, a->type) + 2 + text_columns(a->saved) <=
+	return at_least(ADVICE_WHAT, a->what) + 2 + at_least(ADVICE_TYPE, a->type) + 2 +
+		       text_columns(a->saved) <=
 	       SCREEN_ROW_COLUMNS;
 }
 
@@ -542,8 +555,8 @@ void job_advice_print(const struct screen *out, const struct job_screen *s, size
 			return;
 		lines -= need;
 		if (need == 1) {
-			screen_row(out, label, "", "%-*s  %-*s  %s", ADVICE_WHAT, a->what, ADVICE_TYPE, a->type,
-				   a->saved);
+			screen_row(out, label, "", "%-*s  %-*s  %s", ADVICE_WHAT, a->what, ADVICE_TYPE,
+				   a->type, a->saved);
 		} else {
 			screen_row(out, label, "", "%s", a->what);
 			screen_row(out, "", a->saved, "  %s", a->type);

@@ -15,8 +15,8 @@
 
 static enum screen_colour state_colour(const struct record *r)
 {
-	static const char *const neutral[] = { "PENDING", "RUNNING", "SUSPENDED", "CANCELLED", "RESIZING",
-					       "REQUEUED", "PREEMPTED", "COMPLETING" };
+	static const char *const neutral[] = { "PENDING",  "RUNNING",  "SUSPENDED", "CANCELLED",
+					       "RESIZING", "REQUEUED", "PREEMPTED", "COMPLETING" };
 	size_t i;
 
 	if (!r->state)
@@ -58,7 +58,8 @@ static void put_states(const struct job_screen *s, char *buf, size_t size)
 			alike++;
 		}
 		if (k == s->n)
-			used += (size_t)snprintf(buf + used, size - used, "%s%zu %s", used ? ", " : "", alike, state);
+			used += (size_t)snprintf(buf + used, size - used, "%s%zu %s", used ? ", " : "", alike,
+						 state);
 	}
 }
 
@@ -101,14 +102,16 @@ void job_head_fill(const struct job_screen *s, struct job_head *h)
 			       s->step ? s->step : id);
 	}
 	(void)snprintf(h->text[JOB_HEAD_NAME], sizeof(h->text[0]), "%s", TEXT_OF(s, job_name));
-	(void)snprintf(h->text[JOB_HEAD_USER], sizeof(h->text[0]), "%s/%s", or_na(r->user_name), TEXT_OF(s, account));
+	(void)snprintf(h->text[JOB_HEAD_USER], sizeof(h->text[0]), "%s/%s", or_na(r->user_name),
+		       TEXT_OF(s, account));
 	(void)snprintf(h->text[JOB_HEAD_PARTITION], sizeof(h->text[0]), "%s%s%s", is_other ? r->cluster : "",
 		       is_other ? ":" : "", TEXT_OF(s, partition));
 	if (s->n > 1) {
 		(void)snprintf(h->text[JOB_HEAD_NODES], sizeof(h->text[0]), "%zu parts", s->n);
 		put_states(s, h->text[JOB_HEAD_STATE], sizeof(h->text[0]));
 	} else {
-		(void)snprintf(h->text[JOB_HEAD_NODES], sizeof(h->text[0]), "%s", r->nodes ? r->nodes : "no node");
+		(void)snprintf(h->text[JOB_HEAD_NODES], sizeof(h->text[0]), "%s",
+			       r->nodes ? r->nodes : "no node");
 		put_state(r, h->text[JOB_HEAD_STATE], sizeof(h->text[0]));
 	}
 	h->colour = SCREEN_GOOD;
@@ -139,8 +142,8 @@ static void fit_header(struct job_head *h)
 		size_t longest = JOB_HEAD_NAME;
 
 		for (i = 0; i < JOB_HEAD_N; i++)
-			if (h->columns[i] > least[i] && (h->columns[longest] <= least[longest] ||
-							 h->columns[i] > h->columns[longest]))
+			if (h->columns[i] > least[i] &&
+			    (h->columns[longest] <= least[longest] || h->columns[i] > h->columns[longest]))
 				longest = i;
 		h->columns[longest]--;
 		total--;
@@ -158,7 +161,11 @@ static void put_header(const struct screen *out, const struct job_screen *s)
 		char cell[4 * JOB_SCREEN_COLUMNS + 1];
 
 		(void)text_cell(h.text[i], h.columns[i], cell, sizeof(cell));
-		screen_put(out, i == JOB_HEAD_ID ? SCREEN_BOLD : i == JOB_HEAD_STATE ? h.colour : SCREEN_PLAIN, cell);
+		screen_put(out,
+			   i == JOB_HEAD_ID    ? SCREEN_BOLD :
+			   i == JOB_HEAD_STATE ? h.colour :
+						 SCREEN_PLAIN,
+			   cell);
 		fputs(i + 1 < JOB_HEAD_N ? "  " : "\n", out->out);
 	}
 }
@@ -231,12 +238,13 @@ static int put_parts(const struct screen *out, const struct job_screen *s, size_
 			rank[i].rank = (state_colour(r) == SCREEN_BAD ? -2 : 0) + job_cpu_share(s, r);
 	}
 	qsort(rank, s->n, sizeof(*rank), compare_ranked);
-	(void)fprintf(out->out, "  %-14s %-19s %9s %6s %6s %9s %9s\n", "PART", "STATE", "TIME", "CPU", "MEMORY",
-		      "ENERGY", "CO2E");
+	(void)fprintf(out->out, "  %-14s %-19s %9s %6s %6s %9s %9s\n", "PART", "STATE", "TIME", "CPU",
+		      "MEMORY", "ENERGY", "CO2E");
 	for (i = 0; i < shown; i++)
 		put_part(out, s, rank[i].r);
 	if (shown < s->n)
-		(void)fprintf(out->out, "  and %zu more; these are the worst, --long shows all\n", s->n - shown);
+		(void)fprintf(out->out, "  and %zu more; these are the worst, --long shows all\n",
+			      s->n - shown);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ struct job_screen {
 	const struct record *const *part;
 	/* number of parts */
 	size_t n;
-	const char *step;	 /* "12.0": part[0] is this step, not a job; NULL: it is a job */
+	const char *step; /* "12.0": part[0] is this step, not a job; NULL: it is a job */
 	/* seconds since the epoch; taken as the end of a job that has not ended */
 	uint64_t now;
 	/* run time of part[0] by the node's clock, when n is 1; 0: use end - start in seconds */
@@ -43,12 +43,18 @@ struct job_screen {
 	/* at most JOB_SCREEN_ADVICE are shown, as far as they fit */
 	const struct job_screen_advice *advice;
 	size_t nadvice;
-	bool colour;		 /* use colours: OUT is a terminal */
+	bool colour; /* use colours: OUT is a terminal */
 };
 
 /* The screen's first line. */
 enum job_head_field {
-	JOB_HEAD_ID, JOB_HEAD_NAME, JOB_HEAD_USER, JOB_HEAD_PARTITION, JOB_HEAD_NODES, JOB_HEAD_STATE, JOB_HEAD_N
+	JOB_HEAD_ID,
+	JOB_HEAD_NAME,
+	JOB_HEAD_USER,
+	JOB_HEAD_PARTITION,
+	JOB_HEAD_NODES,
+	JOB_HEAD_STATE,
+	JOB_HEAD_N
 };
 struct job_head {
 	char text[JOB_HEAD_N][256]; /* not masked: may hold control characters that users wrote */

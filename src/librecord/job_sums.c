@@ -8,12 +8,14 @@
 void job_id_text(const struct record *r, char *buf, size_t size)
 {
 	if (r->array_job_id.known && r->array_task_id.known)
-		(void)snprintf(buf, size, "%" PRIu64 "_%" PRIu64, r->array_job_id.value, r->array_task_id.value);
+		(void)snprintf(buf, size, "%" PRIu64 "_%" PRIu64, r->array_job_id.value,
+			       r->array_task_id.value);
 	else if (r->array_job_id.known)
 		(void)snprintf(buf, size, "%" PRIu64 "_[%s]", r->array_job_id.value,
 			       r->array_tasks ? r->array_tasks : "");
 	else if (r->het_job_id.known && r->het_job_offset.known)
-		(void)snprintf(buf, size, "%" PRIu64 "+%" PRIu64, r->het_job_id.value, r->het_job_offset.value);
+		(void)snprintf(buf, size, "%" PRIu64 "+%" PRIu64, r->het_job_id.value,
+			       r->het_job_offset.value);
 	else
 		(void)snprintf(buf, size, "%" PRIu32, r->job_id);
 }

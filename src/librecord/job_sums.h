@@ -7,7 +7,10 @@
 
 #include "src/librecord/job_screen.h"
 
-/* Sums over all parts of an array or het job. Members that end in `_n` count the parts in which a value is known. */
+/*
+ * Sums over all parts of an array or het job. Members that end in `_n` count the parts
+ * in which a value is known.
+ */
 struct job_sums {
 	struct values f;
 	size_t started, running;

@@ -135,6 +135,7 @@ bool record_tres(const char *tres, const char *name, uint64_t *ret)
 
 	for (; tres && *tres; tres += strcspn(tres, ","), tres += *tres == ',')
 		if (!strncmp(tres, name, len) && tres[len] == '=')
-			return tres_amount(tres + len + 1, strcspn(tres + len + 1, ","), !strcmp(name, "mem"), ret);
+			return tres_amount(tres + len + 1, strcspn(tres + len + 1, ","), !strcmp(name, "mem"),
+					   ret);
 	return false;
 }

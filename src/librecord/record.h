@@ -21,7 +21,7 @@
 #define RECORD_START_SCHEMA "ceems.job_start.v1"
 #define RECORD_KEY_MAX 160
 #define RECORD_HISTORY "history" /* `ceems export` made it from slurmdbd, of a job from before the recorder */
-#define RECORD_MIXED "mixed" /* a kind or scope, if there were several */
+#define RECORD_MIXED "mixed"	 /* a kind or scope, if there were several */
 
 /* A number that may be unknown. */
 struct maybe_u64 {
@@ -34,9 +34,9 @@ struct record_energy {
 	/* the energy cannot change any more; false: FinalEnergyWait ended first */
 	bool final;
 	struct maybe_u64 total_j; /* whole joules, chosen by record_fill() */
-	char method[16];      /* "cpu-time" ...; empty: unknown */
-	char quality[24];     /* "measured", "estimate" ..., by record_fill(); empty: unknown */
-	char source[128];     /* "rapl", "model", "rapl,model"; empty: unknown */
+	char method[16];	  /* "cpu-time" ...; empty: unknown */
+	char quality[24];	  /* "measured", "estimate" ..., by record_fill(); empty: unknown */
+	char source[128];	  /* "rapl", "model", "rapl,model"; empty: unknown */
 };
 
 /* How METRIC_CO2E of a record was computed. */
@@ -53,11 +53,11 @@ const char *record_co2e_method_name(enum record_co2e_method method);
 struct record_emissions {
 	enum record_co2e_method method;
 	struct maybe_u64 factor_ug_per_kwh; /* mean, weighted by energy */
-	char kind[16];	     /* emission_kind_name(); RECORD_MIXED: several kinds */
-	char scope[16];	     /* emission_scope_name(); RECORD_MIXED: several scopes */
-	char region[96];     /* all regions used, joined by "; " */
-	char source[320];    /* all sources used, for citation, joined by "; " */
-	uint32_t year;	     /* year of a static factor */
+	char kind[16];			    /* emission_kind_name(); RECORD_MIXED: several kinds */
+	char scope[16];			    /* emission_scope_name(); RECORD_MIXED: several scopes */
+	char region[96];		    /* all regions used, joined by "; " */
+	char source[320];		    /* all sources used, for citation, joined by "; " */
+	uint32_t year;			    /* year of a static factor */
 	uint64_t pue_milli;
 	/* factor of the site's contract; a known 0 is possible */
 	struct maybe_u64 market_ug_per_kwh;
@@ -77,17 +77,17 @@ struct record_spread {
 };
 
 struct record_step {
-	uint32_t step_id;     /* LEDGER_STEP_* for the batch, extern and interactive step */
+	uint32_t step_id; /* LEDGER_STEP_* for the batch, extern and interactive step */
 	/* component of `srun A : B` in one job; all components have the same step_id */
 	struct maybe_u64 het_component;
-	char *name;	      /* owned; up to 1,024 bytes in Slurm; NULL: none */
+	char *name; /* owned; up to 1,024 bytes in Slurm; NULL: none */
 	char state[24];
-	char *nodes;	      /* owned; a hostlist of any length */
+	char *nodes; /* owned; a hostlist of any length */
 	uint32_t ntasks;
 	uint32_t nnodes, ncpus; /* 0: unknown */
-	uint64_t start, end;  /* seconds since the epoch, UTC; 0: unknown */
+	uint64_t start, end;	/* seconds since the epoch, UTC; 0: unknown */
 	int32_t exit_code, exit_signal;
-	bool exit_unknown;    /* no exit status, for example of a lost step; null in JSON */
+	bool exit_unknown; /* no exit status, for example of a lost step; null in JSON */
 	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
 	struct values values;
 	struct record_spread cpu_time, energy, memory;
@@ -97,20 +97,22 @@ struct record_step {
 struct record {
 	char *cluster;
 	uint32_t job_id;
-	char *sluid;	      /* as sacct has it, from Slurm 24.11 on; NULL before */
+	char *sluid; /* as sacct has it, from Slurm 24.11 on; NULL before */
 	uint32_t restart_count;
 	struct maybe_u64 db_index;
 	struct maybe_u64 array_job_id, array_task_id;
 	struct maybe_u64 het_job_id, het_job_offset;
 	char *job_name, *user_name, *group_name, *account, *partition, *qos, *wckey;
 	uint32_t user_id, group_id;
-	char *state;	      /* "COMPLETED", "REQUEUED" ... */
+	char *state; /* "COMPLETED", "REQUEUED" ... */
 	char *nodes, *work_dir, *reservation, *submit_host, *comment;
 	char *tres_req, *tres_alloc;
-	char *array_tasks;    /* "0-9,12": the tasks of an array that was cancelled while all of it was pending */
-	char *trace_parent;   /* TRACEPARENT that the job came with; a span of zeros: the trace begins with the job */
-	char *script;	      /* RecordScript */
-	char origin[16];      /* RECORD_HISTORY; empty: the recorder made it when the job ended */
+	/* "0-9,12": the tasks of an array that was cancelled while all of it was pending */
+	char *array_tasks;
+	/* TRACEPARENT that the job came with; a span of zeros: the trace begins with the job */
+	char *trace_parent;
+	char *script;	 /* RecordScript */
+	char origin[16]; /* RECORD_HISTORY; empty: the recorder made it when the job ended */
 	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: unknown */
 	struct maybe_u64 time_limit_min;
 	int32_t exit_code, exit_signal, derived_exit_code, derived_exit_signal;
@@ -121,10 +123,10 @@ struct record {
 	struct values values;
 	struct record_emissions emissions;
 	struct record_step *steps;
-	size_t nsteps;	      /* elements of steps */
+	size_t nsteps; /* elements of steps */
 	/* only after reading JSON: steps in all parts of the record, see record_to_parts() */
 	uint64_t steps_total;
-	bool steps_known;     /* false: no slurmdbd is configured, or it did not answer */
+	bool steps_known; /* false: no slurmdbd is configured, or it did not answer */
 };
 
 /* Creates a record in which all is unknown. NULL: out of memory. */
@@ -132,8 +134,8 @@ struct record *record_create(void);
 void record_destroy(struct record *r);
 void record_steps_destroy(struct record_step *s, size_t n);
 /*
- * Takes from ROW, which slurmdbd sent, what is unknown in R: the members that are FIELD_OF_SLURMDBD in record_field.c.
- * Texts are moved.
+ * Takes from ROW, which slurmdbd sent, what is unknown in R: the members that are FIELD_OF_SLURMDBD in
+ * record_field.c. Texts are moved.
  */
 void record_fill_in(struct record *r, struct record *row);
 
@@ -221,8 +223,7 @@ void record_parts_destroy(struct record_part *part, size_t n);
  * Writes the facts known when a job starts as JSON of schema ceems.job_start.v1; the caller frees
  * *RET.
  */
-int record_start_to_json(const struct record *r, char **ret, size_t *ret_len,
-			 struct errmsg *err);
+int record_start_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
 
 /*
  * Reads a part other than the first: cluster, job_id, submit, the steps and the job's key. All else

@@ -7,8 +7,7 @@ static uint64_t elapsed_ns(uint64_t start, uint64_t end)
 {
 	uint64_t ns;
 
-	return !start || end < start || __builtin_mul_overflow(end - start, NSEC_PER_SEC, &ns) ? 0 :
-												 ns;
+	return !start || end < start || __builtin_mul_overflow(end - start, NSEC_PER_SEC, &ns) ? 0 : ns;
 }
 
 /*
@@ -87,8 +86,7 @@ bool record_step_imbalance(const struct record_step *s, enum metric m, double *r
 {
 	const struct record_spread *spread = m == METRIC_ENERGY ? &s->energy : &s->cpu_time;
 
-	if (!spread->max.known || s->nnodes < 2 || !values_has(&s->values, m) ||
-	    !s->values.value[m])
+	if (!spread->max.known || s->nnodes < 2 || !values_has(&s->values, m) || !s->values.value[m])
 		return false;
 	*ret = (double)spread->max.value * s->nnodes / (double)s->values.value[m] - 1;
 	return true;

@@ -37,7 +37,8 @@ struct life {
 	uint64_t start, end;
 };
 
-static void record_emissions_estimate(const struct life *l, const struct factor_chain *chain, uint64_t pue_milli)
+static void record_emissions_estimate(const struct life *l, const struct factor_chain *chain,
+				      uint64_t pue_milli)
 {
 	struct values *f = l->f;
 	uint64_t energy = f->value[METRIC_ENERGY];
@@ -58,15 +59,14 @@ static void record_emissions_estimate(const struct life *l, const struct factor_
 		set_missing(f, link_of(i), by_step[i]);
 }
 
-static void complete(const struct life *l, const struct factor_chain *chain,
-		     const struct settings *s)
+static void complete(const struct life *l, const struct factor_chain *chain, const struct settings *s)
 {
 	if (!values_has(l->f, METRIC_ENERGY))
 		return;
 	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET)
 		set_missing(l->f, METRIC_CO2E_MARKET,
-			    emission_ng(l->f->value[METRIC_ENERGY],
-					s->market_mg_per_kwh * EMISSION_UG_PER_MG, s->pue_milli));
+			    emission_ng(l->f->value[METRIC_ENERGY], s->market_mg_per_kwh * EMISSION_UG_PER_MG,
+					s->pue_milli));
 	if (chain && l->start && !values_has(l->f, METRIC_CO2E))
 		record_emissions_estimate(l, chain, s->pue_milli);
 }
@@ -226,15 +226,15 @@ static uint64_t charged_uj(const struct values *f, uint64_t slack_uj)
 		if (has_link(f, i) && __builtin_add_overflow(linked, f->value[link_of(i)], &linked))
 			return energy;
 	/* each link is rounded by itself, so a small gap is no missing energy */
-	return linked && linked < energy && energy - linked > FACTOR_STEP_N * slack_uj ? linked :
-											energy;
+	return linked && linked < energy && energy - linked > FACTOR_STEP_N * slack_uj ? linked : energy;
 }
 
 /*
  * Computes the range of the mean factor that rounding allows: emissions and energy are rounded on
  * each of NODES nodes.
  */
-static void mean_range(const struct values *f, uint32_t nodes, uint64_t pue, uint64_t *ret_low, uint64_t *ret_high)
+static void mean_range(const struct values *f, uint32_t nodes, uint64_t pue, uint64_t *ret_low,
+		       uint64_t *ret_high)
 {
 	uint64_t parts = nodes ? nodes : 1;
 	uint64_t ng = f->value[METRIC_CO2E];
@@ -265,7 +265,8 @@ static void put_mean(const struct record *r, const struct origin *o)
 		o->e->factor_ug_per_kwh = (struct maybe_u64){ mean, true };
 }
 
-void record_emissions_of_step(const struct record *r, const struct record_step *s, struct record_emissions *ret)
+void record_emissions_of_step(const struct record *r, const struct record_step *s,
+			      struct record_emissions *ret)
 {
 	const struct maybe_u64 *whole = &r->emissions.factor_ug_per_kwh;
 	uint64_t pue = r->emissions.pue_milli;
@@ -283,21 +284,18 @@ void record_emissions_of_step(const struct record *r, const struct record_step *
 		ret->factor_ug_per_kwh = (struct maybe_u64){ mean, true };
 }
 
-static void put_embodied(const struct record *r, const struct settings *s,
-			 struct record_emissions *e)
+static void put_embodied(const struct record *r, const struct settings *s, struct record_emissions *e)
 {
 	u128 ng;
 
-	if (!s->embodied_ug_per_cpu_hour || !r->start || r->end < r->start ||
-	    !r->total_cpus)
+	if (!s->embodied_ug_per_cpu_hour || !r->start || r->end < r->start || !r->total_cpus)
 		return;
 	ng = (u128)(r->end - r->start) * r->total_cpus * NG_PER_UG;
 	ng = (ng * s->embodied_ug_per_cpu_hour + S_PER_HOUR / 2) / S_PER_HOUR;
 	if (ng > INT64_MAX)
 		return;
 	e->embodied_ng = (struct maybe_u64){ (uint64_t)ng, true };
-	(void)snprintf(e->embodied_source, sizeof(e->embodied_source), "%s",
-		       s->embodied_source);
+	(void)snprintf(e->embodied_source, sizeof(e->embodied_source), "%s", s->embodied_source);
 }
 
 static void put_market(const struct settings *s, struct record_emissions *e)
@@ -308,8 +306,7 @@ static void put_market(const struct settings *s, struct record_emissions *e)
 	(void)snprintf(e->market_source, sizeof(e->market_source), "%s", s->market_source);
 }
 
-void record_emissions_fill(struct record *r, const struct factor_chain *chain,
-			   const struct settings *s)
+void record_emissions_fill(struct record *r, const struct factor_chain *chain, const struct settings *s)
 {
 	struct record_emissions *e = &r->emissions;
 	struct origin o = { .e = e };
@@ -325,8 +322,7 @@ void record_emissions_fill(struct record *r, const struct factor_chain *chain,
 		 * a step without an end was open when slurmdbd was asked; it lasted as long as the
 		 * job
 		 */
-		struct life life = { &step->values, step->start,
-				     step->end ? step->end : r->end };
+		struct life life = { &step->values, step->start, step->end ? step->end : r->end };
 
 		if (!life.start)
 			life = (struct life){ &step->values, r->start, r->end };

@@ -20,13 +20,13 @@
  * so a small job allows a range of factors. The factors of CHAIN in the job's time narrow that
  * range.
  */
-void record_emissions_fill(struct record *r, const struct factor_chain *chain,
-			   const struct settings *s);
+void record_emissions_fill(struct record *r, const struct factor_chain *chain, const struct settings *s);
 
 /*
  * Computes mean factor and PUE of step S of R; R's emissions must be filled in. The step gets the
  * job's factor if that is within the rounding of the step's values.
  */
-void record_emissions_of_step(const struct record *r, const struct record_step *s, struct record_emissions *ret);
+void record_emissions_of_step(const struct record *r, const struct record_step *s,
+			      struct record_emissions *ret);
 
 #endif

@@ -131,13 +131,13 @@ static bool step_memory_is_spread(const void *object)
 	}
 #define JOB(name, kind, ...) MEMBER(struct record, name, kind, __VA_ARGS__)
 #define STEP(name, kind, ...) MEMBER(struct record_step, name, kind, __VA_ARGS__)
-#define MADE(name, function, ...)                                                        \
-	{                                                                                \
-		.path = (name), .kind = FIELD_MADE, .make = (function), ##__VA_ARGS__    \
+#define MADE(name, function, ...)                                                     \
+	{                                                                             \
+		.path = (name), .kind = FIELD_MADE, .make = (function), ##__VA_ARGS__ \
 	}
-#define OBJECT(name)                                                                     \
-	{                                                                                \
-		.path = (name), .kind = FIELD_OBJECT                                     \
+#define OBJECT(name)                                 \
+	{                                            \
+		.path = (name), .kind = FIELD_OBJECT \
 	}
 #define AT_END .flags = FIELD_AT_END
 #define BY_DBD .flags = FIELD_OF_SLURMDBD
@@ -229,8 +229,8 @@ const struct record_field record_step_fields[] = {
 	STEP("@start", TIME, start, SQL("start_time")),
 	STEP("@end", TIME, end, SQL("end_time")),
 	MADE("elapsed", step_elapsed, SQL("elapsed_s")),
-	STEP("exit_code", EXIT, exit_code, .has = step_has_exit,
-	     SQL("exit_code"), .signal_column = "exit_signal"),
+	STEP("exit_code", EXIT, exit_code, .has = step_has_exit, SQL("exit_code"),
+	     .signal_column = "exit_signal"),
 	STEP("user_cpu_s", MAYBE, user_cpu_us, .scale = US_PER_S, SQL("user_cpu_s")),
 	STEP("system_cpu_s", MAYBE, system_cpu_us, .scale = US_PER_S, SQL("system_cpu_s")),
 	STEP("max_rss_bytes", MAYBE, max_rss_bytes, SQL("max_rss_bytes")),
@@ -241,13 +241,17 @@ const struct record_field record_step_fields[] = {
 	MADE("energy.static_j", step_static_uj, .scale = UJ_PER_J),
 	OBJECT("derived."),
 	{ .path = "derived.", .kind = FIELD_RATIOS, .ratio = step_ratio },
-	{ .path = "load_imbalance.cpu_time.imbalance", .kind = FIELD_RATIO, .which = METRIC_CPU_TIME,
+	{ .path = "load_imbalance.cpu_time.imbalance",
+	  .kind = FIELD_RATIO,
+	  .which = METRIC_CPU_TIME,
 	  .ratio = step_imbalance },
 	STEP("load_imbalance.cpu_time.max_s", MAYBE, cpu_time.max, .scale = NSEC_PER_SEC,
 	     .has = step_cpu_is_uneven, SQL("cpu_time_max_s")),
 	STEP("load_imbalance.cpu_time.max_node", CHARS, cpu_time.max_node, .has = step_cpu_is_uneven,
 	     SQL("cpu_time_max_node")),
-	{ .path = "load_imbalance.energy.imbalance", .kind = FIELD_RATIO, .which = METRIC_ENERGY,
+	{ .path = "load_imbalance.energy.imbalance",
+	  .kind = FIELD_RATIO,
+	  .which = METRIC_ENERGY,
 	  .ratio = step_imbalance },
 	STEP("load_imbalance.energy.max_j", MAYBE, energy.max, .scale = UJ_PER_J,
 	     .has = step_energy_is_uneven, SQL("energy_max_j"), .flags = FIELD_SQL_WHOLE),

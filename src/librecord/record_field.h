@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * record_field.h - the members of a record and of a step in JSON and SQL, one table row each.
- * record_write.c and record_read.c use the rows for JSON, libsink/sqlrow.c for MariaDB, record_life.c to free a record and
+ * record_field.h - the members of a record and of a step in JSON and SQL, one table row each. record_write.c
+ * and record_read.c use the rows for JSON, libsink/sqlrow.c for MariaDB, record_life.c to free a record and
  * to complete it from slurmdbd's row. The members for metrics come from metric_table.
  */
 #ifndef CEEMS_RECORD_FIELD_H
@@ -10,13 +10,13 @@
 #include "src/librecord/record.h"
 
 enum record_field_kind {
-	FIELD_TEXT,	   /* char *, owned; NULL and "" are written as null */
-	FIELD_CHARS,	   /* char[size]; "" is written as null */
-	FIELD_U32,	   /* uint32_t */
-	FIELD_COUNT,	   /* uint32_t; 0 is written as null */
-	FIELD_U64,	   /* uint64_t; 0 is written as null */
-	FIELD_MAYBE,	   /* struct maybe_u64 */
-	FIELD_MINUTES,	   /* struct maybe_u64, minutes; written as seconds */
+	FIELD_TEXT,    /* char *, owned; NULL and "" are written as null */
+	FIELD_CHARS,   /* char[size]; "" is written as null */
+	FIELD_U32,     /* uint32_t */
+	FIELD_COUNT,   /* uint32_t; 0 is written as null */
+	FIELD_U64,     /* uint64_t; 0 is written as null */
+	FIELD_MAYBE,   /* struct maybe_u64 */
+	FIELD_MINUTES, /* struct maybe_u64, minutes; written as seconds */
 	/*
 	 * uint64_t, seconds since the epoch; written as RFC 3339 in UTC with Z; 0 is written as
 	 * null
@@ -28,10 +28,10 @@ enum record_field_kind {
 	FIELD_CO2E_METHOD, /* enum record_co2e_method */
 	FIELD_VALUES,	   /* struct values; one member per metric, with the path in metric_table */
 	/* the kinds below are written, never read */
-	FIELD_OBJECT,	   /* an object; written even if all its members are unknown */
-	FIELD_MADE,	   /* the number that make() returns */
-	FIELD_RATIO,	   /* the ratio that ratio() returns for WHICH */
-	FIELD_RATIOS,	   /* one member per enum derived, from ratio() */
+	FIELD_OBJECT, /* an object; written even if all its members are unknown */
+	FIELD_MADE,   /* the number that make() returns */
+	FIELD_RATIO,  /* the ratio that ratio() returns for WHICH */
+	FIELD_RATIOS, /* one member per enum derived, from ratio() */
 };
 
 enum record_field_flags {
@@ -42,8 +42,9 @@ enum record_field_flags {
 	 * rounded to a whole number in SQL; without this flag, a number with a scale is a decimal
 	 */
 	FIELD_SQL_WHOLE = 1 << 3,
-	FIELD_SQL_ZERO = 1 << 4,  /* unknown is 0 in SQL, not NULL */
-	FIELD_OF_SLURMDBD = 1 << 5, /* taken from slurmdbd's row if the hook did not know it: record_fill_in() */
+	FIELD_SQL_ZERO = 1 << 4, /* unknown is 0 in SQL, not NULL */
+	/* taken from slurmdbd's row if the hook did not know it: record_fill_in() */
+	FIELD_OF_SLURMDBD = 1 << 5,
 };
 
 struct record_field {

@@ -130,7 +130,8 @@ static void miss_group(struct values *f, const char *group)
 static const char *energy_quality(const struct record *r)
 {
 	uint64_t model_uj = values_has(&r->values, METRIC_SOURCE_MODEL) ?
-				    r->values.value[METRIC_SOURCE_MODEL] : 0;
+				    r->values.value[METRIC_SOURCE_MODEL] :
+				    0;
 	bool is_told = false;
 	unsigned int m;
 	size_t i;
@@ -166,8 +167,7 @@ static void fill_energy(struct record *r, const struct record_ending *end)
 		return;
 	metric_text_sources(&r->values, "", e->source, sizeof(e->source));
 	if (e->source[0])
-		(void)snprintf(e->method, sizeof(e->method), "%s",
-			       metric_text_method(&r->values));
+		(void)snprintf(e->method, sizeof(e->method), "%s", metric_text_method(&r->values));
 	quality = e->source[0] ? energy_quality(r) : NULL;
 	(void)snprintf(e->quality, sizeof(e->quality), "%s", quality ? quality : "");
 	values_set(&r->values, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
@@ -195,21 +195,19 @@ static char *tres_with_energy(const char *formatted, struct maybe_u64 joules)
 		if (!len || !strncmp(p, "energy=", 7))
 			continue;
 		if (!done && strncmp(p, "cpu=", 4) && strncmp(p, "mem=", 4)) {
-			used += (size_t)snprintf(out + used, size - used,
-						 "%senergy=%" PRIu64, used ? "," : "", joules.value);
+			used += (size_t)snprintf(out + used, size - used, "%senergy=%" PRIu64,
+						 used ? "," : "", joules.value);
 			done = true;
 		}
-		used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "," : "",
-					 (int)len, p);
+		used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "," : "", (int)len, p);
 	}
 	if (!done)
-		(void)snprintf(out + used, size - used, "%senergy=%" PRIu64, used ? "," : "",
-			       joules.value);
+		(void)snprintf(out + used, size - used, "%senergy=%" PRIu64, used ? "," : "", joules.value);
 	return out;
 }
 
-int record_fill(struct record *r, const struct record_ending *end,
-		const struct factor_chain *chain, const struct settings *s)
+int record_fill(struct record *r, const struct record_ending *end, const struct factor_chain *chain,
+		const struct settings *s)
 {
 	fill_values(r, end->unmeasured);
 	fill_energy(r, end);

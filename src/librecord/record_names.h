@@ -15,8 +15,8 @@
 struct record_names {
 	struct {
 		uint32_t id;
-		uint64_t until_mono_ns; /* when this entry expires; 0: never filled */
-		char name[RECORD_NAMES_MAX];	/* empty: the number has no name */
+		uint64_t until_mono_ns;	     /* when this entry expires; 0: never filled */
+		char name[RECORD_NAMES_MAX]; /* empty: the number has no name */
 	} slot[2][RECORD_NAMES_SLOTS];
 };
 

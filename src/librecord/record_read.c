@@ -256,8 +256,7 @@ static void forget_unknown_names(struct record_emissions *e)
 	enum emission_kind k;
 	enum emission_scope s;
 
-	if (strcmp(e->kind, RECORD_MIXED) &&
-	    (emission_kind_of(e->kind, &k) < 0 || k == EMISSION_MARGINAL))
+	if (strcmp(e->kind, RECORD_MIXED) && (emission_kind_of(e->kind, &k) < 0 || k == EMISSION_MARGINAL))
 		e->kind[0] = '\0';
 	if (strcmp(e->scope, RECORD_MIXED) && emission_scope_of(e->scope, &s) < 0)
 		e->scope[0] = '\0';

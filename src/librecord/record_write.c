@@ -192,7 +192,8 @@ static char *job_to_text(const struct record *r, const char *schema, const char 
 {
 	json_t *o = json_pack("{ssss}", "schema", schema, "key", key);
 
-	return text_of_tree(o, write_fields(o, record_job_fields, r, 0, without, /* omits= */ false), ret_len);
+	return text_of_tree(o, write_fields(o, record_job_fields, r, 0, without, /* omits= */ false),
+			    ret_len);
 }
 
 /* Writes a later part of the record, up to its steps. */

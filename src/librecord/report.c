@@ -54,7 +54,8 @@ static int put_screen(struct report_text *t, const struct report_input *in)
 	r.energy.final = true;
 	r.values = *in->values;
 	r.emissions.pue_milli = in->pue_milli;
-	r.emissions.factor_ug_per_kwh = (struct maybe_u64){ in->factor_ug_per_kwh, in->factor_ug_per_kwh != 0 };
+	r.emissions.factor_ug_per_kwh = (struct maybe_u64){ in->factor_ug_per_kwh,
+							    in->factor_ug_per_kwh != 0 };
 	out.out = open_memstream(&text, &size);
 	if (!out.out)
 		return -ENOMEM;
@@ -160,8 +161,7 @@ static void note_reads(const struct report_input *in, char *note)
 static void put_io(struct report_text *t, const struct report_input *in)
 {
 	static const enum metric all[] = { METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES,
-					   METRIC_STORAGE_READ_BYTES,
-					   METRIC_STORAGE_WRITE_BYTES };
+					   METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES };
 	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
@@ -205,14 +205,12 @@ static void put_coverage(struct report_text *t, const struct report_input *in)
 
 static void put_counters(struct report_text *t, const struct report_input *in)
 {
-	static const enum metric all[] = { METRIC_CYCLES,	 METRIC_INSTRUCTIONS,
-					   METRIC_CACHE_REFERENCES, METRIC_BRANCHES,
-					   METRIC_FP_OPERATIONS, METRIC_MEMORY_BYTES };
+	static const enum metric all[] = { METRIC_CYCLES,   METRIC_INSTRUCTIONS,  METRIC_CACHE_REFERENCES,
+					   METRIC_BRANCHES, METRIC_FP_OPERATIONS, METRIC_MEMORY_BYTES };
 	const struct values *f = in->values;
 	char note[REPORT_NOTE_MAX];
 
-	if (!report_is_asked(in, PERF_GROUP_HW) &&
-	    !report_is_tried(f, all, ARRAY_SIZE(all))) {
+	if (!report_is_asked(in, PERF_GROUP_HW) && !report_is_tried(f, all, ARRAY_SIZE(all))) {
 		report_unasked(t, "hardware counters", "");
 		return;
 	}
@@ -289,8 +287,7 @@ static void report_format_rows(struct report_text *t, const struct report_input 
 	metric_text_value(UNIT_NS, in->elapsed_ns, elapsed, sizeof(elapsed));
 	report_put(t, "ceems: step %s on %s", name, text_mask(in->node, node, sizeof(node)));
 	if (in->id->node_count > 1)
-		report_put(t, " (node %u of %" PRIu32 ")", in->id->node_id + 1,
-			   in->id->node_count);
+		report_put(t, " (node %u of %" PRIu32 ")", in->id->node_id + 1, in->id->node_count);
 	report_put(t, ", %s\n", elapsed);
 	if (put_screen(t, in) < 0)
 		report_put(t, "  out of memory\n");
@@ -313,7 +310,8 @@ static void round_values(const struct values *f, struct values *ret)
 	metric_foreach(m)
 		if (values_has(f, (enum metric)m))
 			values_set(ret, (enum metric)m,
-				   metric_from_tres((enum metric)m, metric_to_tres((enum metric)m, f->value[m])));
+				   metric_from_tres((enum metric)m,
+						    metric_to_tres((enum metric)m, f->value[m])));
 }
 
 size_t report_format(const struct report_input *in, char *buf, size_t size)

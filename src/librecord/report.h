@@ -15,11 +15,11 @@
 struct report_input {
 	const char *node;
 	const struct ledger_identity *id;
-	const struct values *values;	/* final, with energy */
+	const struct values *values; /* final, with energy */
 	uint64_t elapsed_ns;
 	uint64_t factor_ug_per_kwh, pue_milli; /* mean factor and PUE of METRIC_CO2E; 0: unknown */
-	const struct step_detail *detail; /* NULL: no detail was collected */
-	const struct perf_request *request;	  /* NULL: no --ceems-perf */
+	const struct step_detail *detail;      /* NULL: no detail was collected */
+	const struct perf_request *request;    /* NULL: no --ceems-perf */
 };
 
 /*

@@ -33,9 +33,9 @@ static const char *bytes_text(uint64_t n, char *buf)
 /* --- I/O by file system ----------------------------------------------------------------- */
 
 static const enum metric roles[] = {
-	METRIC_HOME_READ_BYTES,	   METRIC_HOME_WRITE_BYTES,    METRIC_PROJECT_READ_BYTES,
+	METRIC_HOME_READ_BYTES,	    METRIC_HOME_WRITE_BYTES,   METRIC_PROJECT_READ_BYTES,
 	METRIC_PROJECT_WRITE_BYTES, METRIC_SCRATCH_READ_BYTES, METRIC_SCRATCH_WRITE_BYTES,
-	METRIC_LOCAL_READ_BYTES,   METRIC_LOCAL_WRITE_BYTES,
+	METRIC_LOCAL_READ_BYTES,    METRIC_LOCAL_WRITE_BYTES,
 };
 
 static uint64_t fs_bytes(const struct detail_fs *fs)
@@ -45,8 +45,8 @@ static uint64_t fs_bytes(const struct detail_fs *fs)
 
 static bool fs_is_used(const struct detail_fs *fs)
 {
-	return fs->read_bytes || fs->write_bytes || fs->read_calls || fs->write_calls ||
-	       fs->read_errors || fs->write_errors;
+	return fs->read_bytes || fs->write_bytes || fs->read_calls || fs->write_calls || fs->read_errors ||
+	       fs->write_errors;
 }
 
 /* Sorts the file systems that were used, largest first. Returns how many. */
@@ -93,8 +93,7 @@ static void put_fs(struct report_text *t, const struct detail_fs *fs)
 	(void)text_mask(fs->type, type, sizeof(fs->type));
 	report_put(t, "  %11s %9s %11s %9s  %s%s%s%s", bytes_text(fs->read_bytes, read),
 		   count_text(fs->read_calls, reads), bytes_text(fs->write_bytes, written),
-		   count_text(fs->write_calls, writes), mount, *type ? " (" : "", type,
-		   *type ? ")" : "");
+		   count_text(fs->write_calls, writes), mount, *type ? " (" : "", type, *type ? ")" : "");
 	if (fs->read_errors)
 		report_put(t, ", %s failed to read", count_text(fs->read_errors, reads));
 	if (fs->write_errors)
@@ -113,8 +112,8 @@ static void put_fs_rest(struct report_text *t, const struct detail_fs *const *fs
 		in = report_detail_add(in, fs[i]->read_bytes);
 		out = report_detail_add(out, fs[i]->write_bytes);
 	}
-	report_put(t, "  %11s %9s %11s %9s  %zu more\n", bytes_text(in, read), "",
-		   bytes_text(out, written), "", n);
+	report_put(t, "  %11s %9s %11s %9s  %zu more\n", bytes_text(in, read), "", bytes_text(out, written),
+		   "", n);
 }
 
 void report_put_file_systems(struct report_text *t, const struct report_input *in, unsigned int max)

@@ -28,14 +28,12 @@ void report_put(struct report_text *t, const char *fmt, ...)
 
 void report_row(struct report_text *t, const char *label, const char *value, const char *note)
 {
-	report_put(t, "  %-*s%*s%s%s\n", LABEL_WIDTH, label, VALUE_WIDTH, value,
-		   *note ? "  " : "", note);
+	report_put(t, "  %-*s%*s%s%s\n", LABEL_WIDTH, label, VALUE_WIDTH, value, *note ? "  " : "", note);
 }
 
 void report_missing(struct report_text *t, const char *label, enum metric_reason reason)
 {
-	report_put(t, "  %-*s%*s (%s)\n", LABEL_WIDTH, label, VALUE_WIDTH, "n/a",
-		   metric_reason_text(reason));
+	report_put(t, "  %-*s%*s (%s)\n", LABEL_WIDTH, label, VALUE_WIDTH, "n/a", metric_reason_text(reason));
 }
 
 void report_unasked(struct report_text *t, const char *label, const char *group)
@@ -66,8 +64,8 @@ bool report_is_asked(const struct report_input *in, enum perf_group group)
 	return in->request && (in->request->groups & group);
 }
 
-void report_wanted(struct report_text *t, const struct report_input *in, enum perf_group group,
-		   enum metric m, const char *label, const char *note)
+void report_wanted(struct report_text *t, const struct report_input *in, enum perf_group group, enum metric m,
+		   const char *label, const char *note)
 {
 	if (report_is_asked(in, group) || !is_untried(in->values, m))
 		report_metric(t, in->values, m, label, note);
@@ -99,6 +97,5 @@ void report_note(const struct values *f, enum metric m, const char *what, char *
 
 	note[0] = '\0';
 	if (values_has(f, m))
-		(void)snprintf(note, REPORT_NOTE_MAX, "%s %s",
-			       metric_text(f, m, value, sizeof(value)), what);
+		(void)snprintf(note, REPORT_NOTE_MAX, "%s %s", metric_text(f, m, value, sizeof(value)), what);
 }

@@ -41,8 +41,8 @@ void report_metric(struct report_text *t, const struct values *f, enum metric m,
 bool report_is_asked(const struct report_input *in, enum perf_group group);
 
 /* Like report_metric(), but writes nothing for a value that was not asked for and not measured. */
-void report_wanted(struct report_text *t, const struct report_input *in, enum perf_group group,
-		   enum metric m, const char *label, const char *note);
+void report_wanted(struct report_text *t, const struct report_input *in, enum perf_group group, enum metric m,
+		   const char *label, const char *note);
 
 /* Whether all N metrics are missing for the same reason, so that one row is enough. */
 bool report_all_miss_alike(const struct values *f, const enum metric *m, size_t n);

@@ -102,7 +102,8 @@ const char *screen_date(uint64_t t, uint64_t now, char *buf)
 void screen_put(const struct screen *s, enum screen_colour colour, const char *text)
 {
 	static const char *const code[] = {
-		[SCREEN_PLAIN] = "0", [SCREEN_GOOD] = "32", [SCREEN_FAIR] = "33", [SCREEN_BAD] = "31", [SCREEN_BOLD] = "1",
+		[SCREEN_PLAIN] = "0", [SCREEN_GOOD] = "32", [SCREEN_FAIR] = "33",
+		[SCREEN_BAD] = "31",  [SCREEN_BOLD] = "1",
 	};
 
 	if (s->colour && colour != SCREEN_PLAIN)
@@ -135,7 +136,8 @@ void screen_row(const struct screen *s, const char *label, const char *note, con
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (s->row) {
-		s->row(s->out, &(const struct screen_row){ .label = label, .text = text, .note = note, .bar = -1 });
+		s->row(s->out,
+		       &(const struct screen_row){ .label = label, .text = text, .note = note, .bar = -1 });
 		return;
 	}
 	used = *note ? text_columns(note) + 2 : 0;
@@ -169,7 +171,8 @@ void screen_bar(const struct screen *s, const char *label, double share, enum sc
 	va_end(ap);
 	if (s->row) {
 		s->row(s->out,
-		       &(const struct screen_row){ .label = label, .text = text, .note = "", .bar = full, .colour = colour });
+		       &(const struct screen_row){
+			       .label = label, .text = text, .note = "", .bar = full, .colour = colour });
 		return;
 	}
 	/* a value above 0 has at least one mark */

@@ -62,7 +62,8 @@ void screen_put(const struct screen *s, enum screen_colour colour, const char *t
  * Prints one line: LABEL, the text and NOTE (may be ""), aligned if there is room. The text is
  * masked and cut to 80 columns.
  */
-void screen_row(const struct screen *s, const char *label, const char *note, const char *fmt, ...) _printf_(4, 5);
+void screen_row(const struct screen *s, const char *label, const char *note, const char *fmt, ...)
+	_printf_(4, 5);
 
 /* Prints one line: a bar of SHARE (0 to 1) in COLOUR, and the text. */
 void screen_bar(const struct screen *s, const char *label, double share, enum screen_colour colour,

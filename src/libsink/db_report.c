@@ -25,6 +25,7 @@ int db_report_schema(db_report_fn report, void *ctx, const char *database, uint6
 	db_report(report, ctx, "%-32s %s", "database", database);
 	db_report(report, ctx, "%-32s %" PRIu64 "%s", "schema", schema,
 		  schema < ours ? " (too old: ceems db migrate)" :
-		  schema > ours ? " (of a later version: what it added stays empty)" : "");
+		  schema > ours ? " (of a later version: what it added stays empty)" :
+				  "");
 	return schema < ours ? errmsg_set(err, -EPROTO, "the schema is too old") : 0;
 }

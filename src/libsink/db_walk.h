@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * db_walk.h - reads the jobs that ended in a period from the tables of the sinks mariadb and sqlite, for reports. Both
- * sinks use the two queries here.
+ * db_walk.h - reads the jobs that ended in a period from the tables of the sinks mariadb and sqlite, for
+ * reports. Both sinks use the two queries here.
  */
 #ifndef CEEMS_DB_WALK_H
 #define CEEMS_DB_WALK_H
@@ -29,7 +29,9 @@ struct db_walk {
 
 /* Writes the query for the columns of struct db_walk_row to BUF, and returns BUF. */
 const char *db_walk_jobs(const struct db_walk *w, char buf[DB_WALK_SQL_MAX]);
-/* Writes the query for the number of deleted jobs that ended on the days (UTC) from FROM to TO. Returns BUF. */
+/*
+ * Writes the query for the number of deleted jobs that ended on the days (UTC) from FROM to TO. Returns BUF.
+ */
 const char *db_walk_gone(uint64_t from, uint64_t to, char buf[DB_WALK_SQL_MAX]);
 
 #endif

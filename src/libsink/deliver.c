@@ -43,12 +43,16 @@ struct deliver {
 	uint64_t count;	  /* next sink_item.seq */
 	uint64_t read;	  /* number of the last row that was read, of any kind */
 	uint64_t settled; /* number of the last row that the store knows as settled */
-	bool is_unsettled; /* the store could not note the results; a repeat would go to the sink a second time */
+	/* the store could not note the results; a repeat would go to the sink a second time */
+	bool is_unsettled;
 };
 
 /* --- outages ------------------------------------------------------------------------------------ */
 
-/* Returns a pseudo-random number (xorshift32). It varies the pauses, so that daemons do not retry at the same time. */
+/*
+ * Returns a pseudo-random number (xorshift32). It varies the pauses, so that daemons do
+ * not retry at the same time.
+ */
 static uint32_t deliver_random(struct deliver *d)
 {
 	d->random ^= d->random << 13;
@@ -57,16 +61,15 @@ static uint32_t deliver_random(struct deliver *d)
 	return d->random;
 }
 
-static void deliver_failed(struct deliver *d, uint64_t now_ns, const char *what,
-			   const char *reason)
+static void deliver_failed(struct deliver *d, uint64_t now_ns, const char *what, const char *reason)
 {
 	if (!d->stats.is_down) {
 		d->stats.is_down = true;
 		d->down_since_ns = now_ns;
 		d->tries = 0;
 		d->backoff_ns = BACKOFF_MIN_NS;
-		logger_error("ceems: %s: cannot %s: %s; records wait in %s", d->ops->name, what,
-			     reason, d->store_dir);
+		logger_error("ceems: %s: cannot %s: %s; records wait in %s", d->ops->name, what, reason,
+			     d->store_dir);
 	} else if (d->backoff_ns < BACKOFF_MAX_NS) {
 		d->backoff_ns *= 2;
 		if (d->backoff_ns > BACKOFF_MAX_NS)
@@ -74,8 +77,8 @@ static void deliver_failed(struct deliver *d, uint64_t now_ns, const char *what,
 	}
 	d->tries++;
 	d->stats.retries++;
-	d->stats.next_try_mono_ns =
-		now_ns + d->backoff_ns - d->backoff_ns / 4 * (deliver_random(d) % 1024) / 1024;
+	d->stats.next_try_mono_ns = now_ns + d->backoff_ns -
+				    d->backoff_ns / 4 * (deliver_random(d) % 1024) / 1024;
 	logger_debug("ceems: %s: try %" PRIu64 " failed: %s", d->ops->name, d->tries, reason);
 }
 
@@ -85,9 +88,8 @@ static void deliver_succeeded(struct deliver *d, uint64_t now_ns)
 		return;
 	d->stats.is_down = false;
 	d->stats.next_try_mono_ns = 0;
-	logger_info("ceems: %s: delivers again after %" PRIu64 " s and %" PRIu64
-		    " failed tries", d->ops->name,
-		    (now_ns - d->down_since_ns) / NSEC_PER_SEC, d->tries);
+	logger_info("ceems: %s: delivers again after %" PRIu64 " s and %" PRIu64 " failed tries",
+		    d->ops->name, (now_ns - d->down_since_ns) / NSEC_PER_SEC, d->tries);
 }
 
 /* Returns true for the 1st, 2nd, 4th, 8th, ... refused record: only these are logged. */
@@ -99,23 +101,25 @@ static bool deliver_is_told(uint64_t n)
 static void deliver_note_refused(struct deliver *d, const struct sink_item *item)
 {
 	if (deliver_is_told(++d->stats.refused))
-		logger_error("ceems: %s: refuses record %.*s: %s; see `ceems store ls --refused %s` (%"
-			     PRIu64 " so far)", d->ops->name, (int)item->key_len, item->key,
-			     sink_why(item), d->ops->name, d->stats.refused);
+		logger_error("ceems: %s: refuses record %.*s: %s; see `ceems store ls --refused %s` (%" PRIu64
+			     " so far)",
+			     d->ops->name, (int)item->key_len, item->key, sink_why(item), d->ops->name,
+			     d->stats.refused);
 }
 
 static void deliver_note_dropped(struct deliver *d, const struct sink_item *item)
 {
 	if (deliver_is_told(++d->starts_dropped))
 		logger_error("ceems: %s: refuses the start of job %.*s: %s; dropped, the job's record "
-			     "follows at its end (%" PRIu64 " so far)", d->ops->name,
-			     (int)item->key_len, item->key, sink_why(item), d->starts_dropped);
+			     "follows at its end (%" PRIu64 " so far)",
+			     d->ops->name, (int)item->key_len, item->key, sink_why(item), d->starts_dropped);
 }
 
 static void deliver_note_partial(struct deliver *d, const struct sink_item *item)
 {
 	if (deliver_is_told(++d->stats.partial))
-		logger_error("ceems: %s: takes records only in part: %s; they are not sent again (%" PRIu64 " answers so far)",
+		logger_error("ceems: %s: takes records only in part: %s; they are not sent again (%" PRIu64
+			     " answers so far)",
 			     d->ops->name, sink_why(item), d->stats.partial);
 }
 
@@ -238,8 +242,7 @@ static size_t deliver_list_refused(struct deliver *d, size_t n)
 
 	for (i = 0; i < n; i++)
 		if (d->result[i] == SINK_REFUSED && d->item[i].kind != STORE_START)
-			d->refusal[found++] =
-				(struct store_refusal){ d->row[i], sink_why(&d->item[i]) };
+			d->refusal[found++] = (struct store_refusal){ d->row[i], sink_why(&d->item[i]) };
 	return found;
 }
 
@@ -280,8 +283,7 @@ static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
 	if (!done)
 		return 0;
 	seq = done == d->n ? d->read : d->row[done] - 1;
-	rc = store_sink_settle(d->store, d->ops->name, seq, d->refusal,
-			       deliver_list_refused(d, done), err);
+	rc = store_sink_settle(d->store, d->ops->name, seq, d->refusal, deliver_list_refused(d, done), err);
 	d->is_unsettled = rc < 0;
 	if (rc < 0)
 		return rc;
@@ -343,15 +345,15 @@ static int deliver_open_sink(struct deliver *d, uint64_t now_ns)
 
 struct deliver_round {
 	struct errmsg sink_err, store_err;
-	int rc;	     /* result of the sink's deliver() */
-	int settled; /* number of items settled, or the store's error */
+	int rc;		  /* result of the sink's deliver() */
+	int settled;	  /* number of items settled, or the store's error */
 	bool is_refusing; /* the sink refused all items of the window */
 	bool is_open;	  /* items were refused and none acknowledged, but some are still SINK_SENT */
 };
 
 /*
- * Passes the window to the sink and notes in the store what the sink took. If the store could not note the last
- * results, only notes them again: a sink that gets the same records twice may write them twice.
+ * Passes the window to the sink and notes in the store what the sink took. If the store could not note the
+ * last results, only notes them again: a sink that gets the same records twice may write them twice.
  */
 static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver_round *r)
 {
@@ -364,8 +366,7 @@ static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver
 	}
 	r->rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, &r->sink_err);
 	if (!r->sink_err.text[0])
-		(void)errmsg_set(&r->sink_err, r->rc, "%s",
-				 r->rc < 0 ? strerror(-r->rc) : "no reason given");
+		(void)errmsg_set(&r->sink_err, r->rc, "%s", r->rc < 0 ? strerror(-r->rc) : "no reason given");
 	sink_keep_order(d->item, d->n, d->result);
 	refused = deliver_count_results(d, SINK_REFUSED);
 	acked = deliver_count_results(d, SINK_ACKED);

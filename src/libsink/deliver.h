@@ -8,11 +8,12 @@
  * refuses all records counts as down: nothing is set aside, and all records are tried again. A refused job
  * start is dropped, because the record of the job follows.
  *
- * While the store cannot note what a sink took (its disk is full, for example), the sink gets nothing: each try only
- * notes the results again. If the recorder ends before that, its next start delivers the records a second time.
+ * While the store cannot note what a sink took (its disk is full, for example), the sink gets nothing: each
+ * try only notes the results again. If the recorder ends before that, its next start delivers the records a
+ * second time.
  *
- * Trouble is logged once when it begins and once when it ends. The pause between tries doubles from 1 s to 60 s.
- * It is shortened by up to a quarter, at random, so that many daemons do not return at the same time.
+ * Trouble is logged once when it begins and once when it ends. The pause between tries doubles from 1 s to 60
+ * s. It is shortened by up to a quarter, at random, so that many daemons do not return at the same time.
  */
 #ifndef CEEMS_DELIVER_H
 #define CEEMS_DELIVER_H
@@ -28,16 +29,16 @@
 struct deliveries;
 
 /*
- * Starts a thread for each sink in S->sinks and sets the store's sinks. A sink that cannot be opened (bad
- * or missing configuration) counts as down: this is logged, and its records wait. The sink is tried again, so
- * a corrected file needs no restart. A sink that this build does not have is logged, and its records wait, too.
+ * Starts a thread for each sink in S->sinks and sets the store's sinks. A sink that cannot be opened (bad or
+ * missing configuration) counts as down: this is logged, and its records wait. The sink is tried again, so a
+ * corrected file needs no restart. A sink that this build does not have is logged, and its records wait, too.
  * STORE_DIR is the store's folder. STORE, STORE_DIR and S are borrowed. The threads block all signals.
  */
 int deliveries_start(struct store *store, const char *store_dir, const struct settings *s,
 		     struct deliveries **ret, struct errmsg *err);
 /*
- * Ends all threads, waiting at most TIMEOUT_NS, and returns true when all is freed. False: a thread hangs, for
- * example in a read from its disk. Then nothing is freed, and the caller must end the process without
+ * Ends all threads, waiting at most TIMEOUT_NS, and returns true when all is freed. False: a thread hangs,
+ * for example in a read from its disk. Then nothing is freed, and the caller must end the process without
  * store_close(), which the thread could hold up.
  */
 bool deliveries_stop(struct deliveries *all, uint64_t timeout_ns);
@@ -52,7 +53,7 @@ struct deliver;
 
 struct deliver_stats {
 	uint64_t acked, refused, retries;
-	uint64_t partial; /* answers by which records were taken in part */
+	uint64_t partial;	   /* answers by which records were taken in part */
 	uint64_t acked_wall_s;	   /* when the sink last took a record; 0: not yet */
 	bool is_down;		   /* the last try failed */
 	uint64_t next_try_mono_ns; /* when a sink that is down is tried again; 0: it is not down */

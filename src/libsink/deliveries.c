@@ -13,7 +13,7 @@
 #include "src/libutil/logger.h"
 
 #define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* of one call of a sink; also delays the end of the process */
-#define IDLE_NS (10 * NSEC_PER_SEC) /* a new record ends the wait earlier */
+#define IDLE_NS (10 * NSEC_PER_SEC)	   /* a new record ends the wait earlier */
 
 struct deliveries {
 	struct store *store;
@@ -98,12 +98,12 @@ static int delivery_start(struct deliveries *all, const char *store_dir, const s
 
 	if (!ops) {
 		logger_error("ceems: %s: this build has no such sink; its records wait in %s: install a "
-			     "package that has it, or take it out of Sinks", name, store_dir);
+			     "package that has it, or take it out of Sinks",
+			     name, store_dir);
 		return 0;
 	}
 	if (all->n == ARRAY_SIZE(all->sink))
-		return errmsg_set(err, -E2BIG, "Sinks has more than %zu names",
-				  ARRAY_SIZE(all->sink));
+		return errmsg_set(err, -E2BIG, "Sinks has more than %zu names", ARRAY_SIZE(all->sink));
 	y->all = all;
 	y->ops = ops;
 	(void)pthread_mutex_init(&y->lock, NULL);

@@ -7,8 +7,8 @@
 #include "src/libutil/crc32c.h"
 
 /*
- * One bit per hash of a key. If a record must be sent again, later records of other keys with the same hash are sent
- * again, too; that is harmless.
+ * One bit per hash of a key. If a record must be sent again, later records of other keys with the same hash
+ * are sent again, too; that is harmless.
  */
 #define BITS 65536u
 

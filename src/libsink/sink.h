@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink.h - one interface for the places where records go. A new sink needs its folder src/libsink/NAME and its row in
- * src/libcore/sinks.def; doc/architecture.md says what is in the folder. A record may be delivered twice; the record's
- * key makes a repeat harmless. Only one thread may use an open sink.
+ * sink.h - one interface for the places where records go. A new sink needs its folder src/libsink/NAME and
+ * its row in src/libcore/sinks.def; doc/architecture.md says what is in the folder. A record may be delivered
+ * twice; the record's key makes a repeat harmless. Only one thread may use an open sink.
  */
 #ifndef CEEMS_SINK_H
 #define CEEMS_SINK_H
@@ -29,14 +29,17 @@ struct sink_item {
 	/* The caller numbers its items. The numbers of unsettled items differ by less than max_batch. */
 	uint64_t seq;
 	char *why; /* the reason of SINK_REFUSED, from sink_refuse(); the owner of the item frees it */
-	/* With SINK_ACKED: this item and others of its request were taken, but not all that is in them, for the reason WHY. */
+	/*
+	 * With SINK_ACKED: this item and others of its request were taken, but not all that is in
+	 * them, for the reason WHY.
+	 */
 	bool is_partial;
 };
 
 /* What became of an item of a batch. */
 enum sink_result {
-	SINK_RETRY,   /* not taken: the caller passes the item again */
-	SINK_SENT,    /* on its way: a later call says whether it was taken */
+	SINK_RETRY, /* not taken: the caller passes the item again */
+	SINK_SENT,  /* on its way: a later call says whether it was taken */
 	SINK_ACKED,
 	SINK_REFUSED, /* not accepted as it is; the caller decides whether to set it aside */
 };
@@ -48,8 +51,8 @@ enum sink_health {
 	SINK_WRONG,
 };
 /*
- * Reports the finding TEXT to `ceems check`. HINT says what to type; it is NULL with SINK_GOOD. SETTING is what
- * HINT changes; SETTING_N: nothing in ceems.conf.
+ * Reports the finding TEXT to `ceems check`. HINT says what to type; it is NULL with SINK_GOOD. SETTING is
+ * what HINT changes; SETTING_N: nothing in ceems.conf.
  */
 typedef void sink_tell_fn(void *ctx, enum sink_health health, enum setting setting, const char *hint,
 			  const char *text);
@@ -60,25 +63,27 @@ struct sink_setting {
 	enum setting id;
 	size_t offset;
 };
-#define SINK_SETTING(name, member)                                                           \
-	{                                                                                    \
+#define SINK_SETTING(name, member)                                                                 \
+	{                                                                                          \
 		.key = (name), .id = SETTING_##member, .offset = offsetof(struct settings, member) \
 	}
 
 /* A sink that is a database: functions for `ceems db` and `ceems report`. */
 struct sink_db {
-	int (*migrate)(const struct settings *s, const struct migrate_options *options,
-		       struct errmsg *err);
+	int (*migrate)(const struct settings *s, const struct migrate_options *options, struct errmsg *err);
 	int (*maintain)(const struct settings *s, const struct db_maintain_options *options,
 			struct errmsg *err);
-	/* Calls REPORT for each line of `ceems db status`. If DEFAULTS_FILE is NULL, uses MariadbDefaultsFile. */
+	/*
+	 * Calls REPORT for each line of `ceems db status`. If DEFAULTS_FILE is NULL,
+	 * uses MariadbDefaultsFile.
+	 */
 	int (*status)(const struct settings *s, const char *defaults_file,
 		      void (*report)(void *ctx, const char *line), void *ctx, struct errmsg *err);
 	/* Calls W->each for each job that ended between W->from and W->to. */
 	int (*walk)(const struct settings *s, const struct db_walk *w, struct errmsg *err);
 	/*
-	 * Counts the deleted jobs that ended between FROM and TO (Unix seconds). Whole days are counted, so some
-	 * jobs may have ended before FROM or after TO.
+	 * Counts the deleted jobs that ended between FROM and TO (Unix seconds). Whole days are counted, so
+	 * some jobs may have ended before FROM or after TO.
 	 */
 	int (*gone)(const struct settings *s, uint64_t from, uint64_t to, uint64_t *ret, struct errmsg *err);
 	struct sink_setting file; /* the setting that says where the database is */
@@ -88,7 +93,8 @@ struct sink_ops {
 	const char *name;   /* as in sinks.def */
 	unsigned int kinds; /* STORE_MASK() of each kind of record that the sink gets */
 	size_t max_batch;   /* most items in one call of deliver() */
-	size_t max_bytes;   /* most bytes of keys and records in one call; 0: 4 MiB. A larger record goes alone */
+	/* most bytes of keys and records in one call; 0: 4 MiB. A larger record goes alone */
+	size_t max_bytes;
 	/* Checks the configuration and makes the client. Does not need a running server. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);
 	/*
@@ -101,8 +107,8 @@ struct sink_ops {
 	 * After an item that is SINK_RETRY, no item may be SINK_SENT. A sink that does not use
 	 * SINK_SENT treats every item as new.
 	 */
-	int (*deliver)(struct sink *k, struct sink_item *item, size_t n,
-		       enum sink_result *result, uint64_t timeout_ns, struct errmsg *err);
+	int (*deliver)(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+		       uint64_t timeout_ns, struct errmsg *err);
 	void (*close)(struct sink *k); /* returns within about a second */
 
 	struct sink_setting secret; /* a file that only SlurmUser may read */

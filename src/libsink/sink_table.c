@@ -4,7 +4,10 @@
 #include "ceems_config.h"
 #include "src/libsink/sink.h"
 
-/* IF_BUILT(HAVE, OPS) is OPS if HAVE is a macro that is 1, else NULL. The kernel's IS_ENABLED() does the same. */
+/*
+ * IF_BUILT(HAVE, OPS) is OPS if HAVE is a macro that is 1, else NULL. The kernel's
+ * IS_ENABLED() does the same.
+ */
 #define SKIP_1 skipped,
 #define SECOND(first, second, ...) second
 #define SECOND_OF(...) SECOND(__VA_ARGS__, )

@@ -418,8 +418,8 @@ static void put_json(struct row *row, const char *json, size_t json_len)
 	put(row, text, head + 1);
 }
 
-int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json,
-		   size_t json_len, const struct record *r)
+int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json, size_t json_len,
+		   const struct record *r)
 {
 	struct row row;
 	int rc = begin(rows, SQLROW_JOB, &row);
@@ -435,8 +435,8 @@ int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const c
 	return end(&row, SQLROW_JOB);
 }
 
-static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
-		    uint64_t submit, const struct record_step *s)
+static int add_step(struct sqlrow *rows, const char *key, size_t key_len, uint64_t submit,
+		    const struct record_step *s)
 {
 	struct row row;
 	int rc = begin(rows, SQLROW_STEP, &row);
@@ -452,8 +452,7 @@ static int add_step(struct sqlrow *rows, const char *key, size_t key_len,
 	return end(&row, SQLROW_STEP);
 }
 
-int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len,
-		     const struct record *r)
+int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len, const struct record *r)
 {
 	size_t i;
 	int rc = 0;

@@ -39,7 +39,7 @@ struct sqlrow_set {
 struct sqlrow {
 	struct sqlrow_cell *cell; /* row after row, each of sqlrow_ncols() cells */
 	size_t nrows;
-	size_t room; /* rows for which there is memory */
+	size_t room;		    /* rows for which there is memory */
 	struct sqlrow_block *block; /* memory of texts that were made here */
 };
 
@@ -55,8 +55,8 @@ const char *sqlrow_column(enum sqlrow_table t, size_t i);
 enum sqlrow_type sqlrow_type(enum sqlrow_table t, size_t i);
 
 /*
- * Finds the columns in which any of the rows [first, first + n) has a value; the key's columns always count. An
- * insert of these columns only is several times faster, because most steps lack most metric values.
+ * Finds the columns in which any of the rows [first, first + n) has a value; the key's columns always count.
+ * An insert of these columns only is several times faster, because most steps lack most metric values.
  */
 void sqlrow_used(const struct sqlrow *rows, enum sqlrow_table t, size_t first, size_t n,
 		 struct sqlrow_set *ret);
@@ -68,8 +68,8 @@ enum sqlrow_dialect {
 };
 
 /*
- * Returns an INSERT statement with a "?" for each column of SET. If there is a row with the same key, the statement
- * updates it and sets its other columns to NULL. The caller frees the text. NULL: out of memory.
+ * Returns an INSERT statement with a "?" for each column of SET. If there is a row with the same key, the
+ * statement updates it and sets its other columns to NULL. The caller frees the text. NULL: out of memory.
  */
 char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set);
 /* Gives the set of all columns. */
@@ -78,18 +78,17 @@ void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret);
 /* --- sqlrow.c ----------------------------------------------------------------------------- */
 
 /*
- * Adds the row of job R. KEY and JSON are those of the sink's item. They and R are borrowed until sqlrow_clear().
- * -ENOMEM.
+ * Adds the row of job R. KEY and JSON are those of the sink's item. They and R are borrowed until
+ * sqlrow_clear(). -ENOMEM.
  */
-int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json,
-		   size_t json_len, const struct record *r);
+int sqlrow_add_job(struct sqlrow *rows, const char *key, size_t key_len, const char *json, size_t json_len,
+		   const struct record *r);
 /* Adds a row for each step of R, whose record key is KEY. Borrows KEY and R until sqlrow_clear(). -ENOMEM. */
-int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len,
-		     const struct record *r);
+int sqlrow_add_steps(struct sqlrow *rows, const char *key, size_t key_len, const struct record *r);
 
 /*
- * Returns how many bytes of JSON, a record, come before its last member "steps" and the comma there; a '}' completes
- * them to a record without steps. If "steps" is not the last member, returns JSON_LEN - 1.
+ * Returns how many bytes of JSON, a record, come before its last member "steps" and the comma there; a '}'
+ * completes them to a record without steps. If "steps" is not the last member, returns JSON_LEN - 1.
  */
 size_t sqlrow_json_without_steps(const char *json, size_t json_len);
 

@@ -25,7 +25,10 @@ static struct table {
 };
 static pthread_once_t tables_made = PTHREAD_ONCE_INIT;
 
-/* Adds a column. If there are too many columns, it is left out, and then no row can be made: end() in sqlrow.c fails. */
+/*
+ * Adds a column. If there are too many columns, it is left out, and then no row can be made:
+ * end() in sqlrow.c fails.
+ */
 static void column_add(struct table *t, const char *name, const char *suffix, enum sqlrow_type type)
 {
 	struct column *c = &t->column[t->n];
@@ -69,7 +72,8 @@ static void columns_of_metrics(struct table *t)
 	metric_foreach(m) {
 		const struct unit_info *unit = &unit_table[metric_table[m].unit];
 
-		column_add(t, metric_table[m].name, unit->suffix, unit->is_decimal ? SQLROW_TEXT : SQLROW_UNSIGNED);
+		column_add(t, metric_table[m].name, unit->suffix,
+			   unit->is_decimal ? SQLROW_TEXT : SQLROW_UNSIGNED);
 	}
 }
 
@@ -149,8 +153,11 @@ void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret)
 		set_add(ret, --n);
 }
 
-/* Writes the clause that updates a row with the same key: columns of SET get the new value, the others NULL. */
-static void upsert_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set)
+/*
+ * Writes the clause that updates a row with the same key: columns of SET get the new value, the others NULL.
+ */
+static void upsert_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect dialect,
+			      const struct sqlrow_set *set)
 {
 	const struct table *table = &tables[t];
 	const char *comma = "";

@@ -31,9 +31,8 @@ static bool is_divided(const struct gpushare_device *gpu, const struct gpushare_
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (is_of_mig(&d[i]) && (d[i].index == gpu->index ||
-					 (d[i].file.kind == GPUMAP_INSTANCE &&
-					  d[i].file.unit == gpu->file.unit)))
+		if (is_of_mig(&d[i]) && (d[i].index == gpu->index || (d[i].file.kind == GPUMAP_INSTANCE &&
+								      d[i].file.unit == gpu->file.unit)))
 			return true;
 	return false;
 }
@@ -66,8 +65,8 @@ static void note_unknown(const struct gpushare_device *d, const char *why, struc
 		(void)errmsg_set(err, -ENOENT, "%s: %s", d->path, why);
 }
 
-static void add_instance(struct gpumap *map, const struct gpu_slices *known,
-			 const struct gpushare_device *d, uint32_t ret[GPUS_MAX], struct errmsg *err)
+static void add_instance(struct gpumap *map, const struct gpu_slices *known, const struct gpushare_device *d,
+			 uint32_t ret[GPUS_MAX], struct errmsg *err)
 {
 	uint32_t share;
 
@@ -79,8 +78,7 @@ static void add_instance(struct gpumap *map, const struct gpu_slices *known,
 	if (share)
 		add_share(&ret[d->file.unit], share);
 	else
-		note_unknown(d, "neither NVML nor Type in gres.conf gives the size of the instance",
-			     err);
+		note_unknown(d, "neither NVML nor Type in gres.conf gives the size of the instance", err);
 }
 
 /* Adds partitions, counted first and then divided, so that all partitions together are the whole GPU. */
@@ -102,9 +100,9 @@ static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GP
 			add_share(&ret[u], (uint32_t)((uint64_t)GPUMAP_WHOLE * held[u] / partitions[u]));
 }
 
-unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,
-			       struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],
-			       uint16_t ret_instances[GPUS_MAX], struct errmsg *err)
+unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known, struct gpushare_device *d,
+			       size_t n, uint32_t ret[GPUS_MAX], uint16_t ret_instances[GPUS_MAX],
+			       struct errmsg *err)
 {
 	unsigned int held = 0;
 	unsigned int u;

@@ -32,8 +32,8 @@ bool gpushare_has_instances(const struct gpushare_device *d, size_t n);
  * else it is empty. In RET_INSTANCES[unit], bit N is set if GPU instance N is held, even if its
  * size is unknown. Returns how many GPUs are held, whole or in part.
  */
-unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known,
-			       struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],
-			       uint16_t ret_instances[GPUS_MAX], struct errmsg *err);
+unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known, struct gpushare_device *d,
+			       size_t n, uint32_t ret[GPUS_MAX], uint16_t ret_instances[GPUS_MAX],
+			       struct errmsg *err);
 
 #endif

@@ -32,8 +32,8 @@ static void set_file(const struct stepfile_setup *setup, char *arg[])
 
 	/* the rest of NAME_MAX is for a number and the suffix */
 	if (snprintf(name, sizeof(name), "ceems-%s-%s.%s-%s", setup->what, setup->owner->job,
-		     ledger_step_name(setup->id->step_id, step, sizeof(step)), ledger_node(setup->ledger)) >
-	    NAME_MAX - 16)
+		     ledger_step_name(setup->id->step_id, step, sizeof(step)),
+		     ledger_node(setup->ledger)) > NAME_MAX - 16)
 		return;
 	step_arg_set(arg, STEP_ARG_FILE, "%s", name);
 }
@@ -105,8 +105,8 @@ void stepfile_init(struct stepfile *f, const char *what, const char *end)
 }
 
 /*
- * Opens a socket to the program and a pipe from it. A socket keeps messages apart, and a write to it can be told not to
- * raise SIGPIPE.
+ * Opens a socket to the program and a pipe from it. A socket keeps messages apart, and a write to it can be
+ * told not to raise SIGPIPE.
  */
 static int open_channels(int in[2], int out[2], int socket_bytes)
 {
@@ -173,7 +173,10 @@ static bool has_done(const struct stepfile *f)
 	return !strcmp(f->words, STEPFILE_DONE "\n");
 }
 
-/* Logs the end of the file in one line. A program that was killed, by the user or by its alarm, has written nothing. */
+/*
+ * Logs the end of the file in one line. A program that was killed, by the user or by its
+ * alarm, has written nothing.
+ */
 static void tell_end(struct stepfile *f)
 {
 	static const char error[] = "error - ", note[] = "note - ";
@@ -183,13 +186,14 @@ static void tell_end(struct stepfile *f)
 	f->words[strcspn(f->words, "\n")] = '\0';
 	if (!strncmp(words, error, sizeof(error) - 1))
 		words += sizeof(error) - 1;
-	(void)errmsg_set(&why, 0, "%s", words); /* masks what the user named */
+	(void)errmsg_set(&why, 0, "%s", words);	     /* masks what the user named */
 	if (!strncmp(words, note, sizeof(note) - 1)) /* the file is complete */
 		logger_info("%s: %s", f->what, why.text + sizeof(note) - 1);
 	else if (*words)
 		logger_info("%s: %s; %s", f->what, why.text, f->end);
 	else
-		logger_info("%s: ceems-%s was killed, or its folder did not answer; %s", f->what, f->what, f->end);
+		logger_info("%s: ceems-%s was killed, or its folder did not answer; %s", f->what, f->what,
+			    f->end);
 }
 
 /* Returns true if the program's group has a process, or if the program itself is in uninterruptible sleep. */
@@ -214,8 +218,10 @@ static void kill_program(const struct stepfile *f)
 	if (!is_waiting(f))
 		return;
 	rc = cgleave(f->pid);
-	logger_info("%s: ceems-%s was killed, but is left waiting for the file system of %s%s%s", f->what, f->what, f->file,
-		    rc < 0 ? "; it is still in the step's cgroup, so Slurm may drain the node: " : "", rc < 0 ? strerror(-rc) : "");
+	logger_info("%s: ceems-%s was killed, but is left waiting for the file system of %s%s%s", f->what,
+		    f->what, f->file,
+		    rc < 0 ? "; it is still in the step's cgroup, so Slurm may drain the node: " : "",
+		    rc < 0 ? strerror(-rc) : "");
 }
 
 void stepfile_leave(const struct stepfile *f)
@@ -223,8 +229,8 @@ void stepfile_leave(const struct stepfile *f)
 	int rc = f->pid ? cgleave(f->pid) : 0;
 
 	if (rc < 0)
-		logger_info("%s: ceems-%s cannot leave the step's cgroup: %s; Slurm kills it there", f->what, f->what,
-			    strerror(-rc));
+		logger_info("%s: ceems-%s cannot leave the step's cgroup: %s; Slurm kills it there", f->what,
+			    f->what, strerror(-rc));
 }
 
 /* What the program and its children do. */
@@ -262,8 +268,9 @@ static struct work see_work(const struct stepfile *f)
 }
 
 /*
- * Waits until the program has closed its output, and returns true. On a busy node it may still have work then: as long as
- * it works, *DEADLINE_NS is moved, by STEPFILE_WORK_NS in all. A program that waits for a file system does not work.
+ * Waits until the program has closed its output, and returns true. On a busy node it may still have work
+ * then: as long as it works, *DEADLINE_NS is moved, by STEPFILE_WORK_NS in all. A program that waits for a
+ * file system does not work.
  */
 static bool wait_for_program(struct stepfile *f, uint64_t *deadline_ns)
 {
@@ -294,7 +301,10 @@ void stepfile_end(struct stepfile *f, uint64_t deadline_ns)
 		return;
 	(void)shutdown(f->in, SHUT_WR);
 	has_ended = wait_for_program(f, &deadline_ns);
-	/* its pid is not reused: a process of its group still has the output open, or nobody has reaped the program */
+	/*
+	 * its pid is not reused: a process of its group still has the output open, or
+	 * nobody has reaped the program
+	 */
 	if (!has_ended || helper_wait(f->pid, deadline_ns, NULL) == -EAGAIN)
 		kill_program(f);
 	/* not by the exit status: slurmstepd may have reaped the program */

@@ -7,8 +7,8 @@
 #include "src/libutil/parse.h"
 
 /*
- * Name of a variable in the step's environment, which has the job id of a component of a heterogeneous job. Slurm's
- * launch message does not say for a batch step that the job is heterogeneous.
+ * Name of a variable in the step's environment, which has the job id of a component of a heterogeneous job.
+ * Slurm's launch message does not say for a batch step that the job is heterogeneous.
  */
 static const char component[] = "SLURM_JOB_ID_HET_GROUP_";
 
@@ -23,7 +23,8 @@ static bool parse_component(const char *text, uint64_t *ret_offset, uint64_t *re
 	text += len;
 	digits = strcspn(text, "=");
 	return text[digits] == '=' && parse_u64_n(text, digits, ret_offset) == 0 &&
-	       parse_u64(text + digits + 1, ret_job_id) == 0 && *ret_offset < UINT32_MAX && *ret_job_id < UINT32_MAX;
+	       parse_u64(text + digits + 1, ret_job_id) == 0 && *ret_offset < UINT32_MAX &&
+	       *ret_job_id < UINT32_MAX;
 }
 
 static bool find_component(uint32_t job_id, char *const *env, uint64_t *ret_offset, uint64_t *ret_leader)
@@ -47,15 +48,16 @@ static bool find_component(uint32_t job_id, char *const *env, uint64_t *ret_offs
 }
 
 void stepfile_job_name(uint32_t job_id, uint32_t array_job_id, uint32_t array_task_id, char *const *env,
-			char ret[STEPFILE_JOB_MAX])
+		       char ret[STEPFILE_JOB_MAX])
 {
 	uint64_t offset = 0, leader = 0;
 
 	if (array_job_id)
-		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu32 "_%" PRIu32 "-%" PRIu32, array_job_id, array_task_id,
-			       job_id);
+		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu32 "_%" PRIu32 "-%" PRIu32, array_job_id,
+			       array_task_id, job_id);
 	else if (find_component(job_id, env, &offset, &leader))
-		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu64 "+%" PRIu64 "-%" PRIu32, leader, offset, job_id);
+		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu64 "+%" PRIu64 "-%" PRIu32, leader, offset,
+			       job_id);
 	else
 		(void)snprintf(ret, STEPFILE_JOB_MAX, "%" PRIu32, job_id);
 }

@@ -13,7 +13,7 @@
 
 struct steplive {
 	struct steplive_setup setup;
-	uint64_t told_ns; /* when steplive_poll() last published values; 0: never */
+	uint64_t told_ns;     /* when steplive_poll() last published values; 0: never */
 	pthread_mutex_t lock; /* guards the probes and `stop` */
 	pthread_cond_t wake;
 	bool stop;
@@ -71,9 +71,10 @@ int steplive_start(const struct steplive_setup *setup, struct steplive **ret)
 	rc = setup->every_ns ? thread_start(&sl->thread, steplive_run, sl) : -ENOENT;
 	sl->has_thread = rc == 0;
 	if (setup->every_ns && rc < 0)
-		logger_info("cannot start a thread for this step: %s; its hardware counters in ceems.prom change "
-			    "only when Slurm polls",
-			    strerror(-rc));
+		logger_info(
+			"cannot start a thread for this step: %s; its hardware counters in ceems.prom change "
+			"only when Slurm polls",
+			strerror(-rc));
 	*ret = sl;
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * steplive.h - publishes the values of a running step that only its slurmstepd can read: hardware counters, I/O by file
- * system, RDMA ports, and the kernel's memory peaks. slurmstepd writes them into the step's slot of the ledger, and the
- * sampler takes them from there for ceems.prom (live.h). They are read when Slurm polls, every 30 s by default. For a
- * step with --ceems-perf=hw, a thread reads them more often.
+ * steplive.h - publishes the values of a running step that only its slurmstepd can read: hardware counters,
+ * I/O by file system, RDMA ports, and the kernel's memory peaks. slurmstepd writes them into the step's slot
+ * of the ledger, and the sampler takes them from there for ceems.prom (live.h). They are read when Slurm
+ * polls, every 30 s by default. For a step with --ceems-perf=hw, a thread reads them more often.
  */
 #ifndef CEEMS_STEPLIVE_H
 #define CEEMS_STEPLIVE_H
@@ -27,7 +27,8 @@ struct steplive;
 struct steplive_setup {
 	struct ledger *ledger; /* borrowed until steplive_stop() */
 	unsigned int slot;
-	struct stepprobes *probes; /* borrowed, and used by no other code, until steplive_stop(); NULL: none */
+	/* borrowed, and used by no other code, until steplive_stop(); NULL: none */
+	struct stepprobes *probes;
 	uint64_t every_ns; /* interval of the reading thread; 0: no thread */
 };
 

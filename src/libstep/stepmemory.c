@@ -46,7 +46,8 @@ void stepmemory_fill_kept(const struct ledger_slot *s, struct values *f)
 		kept.swap_peak = of_job.swap_peak;
 	}
 	set_kept(f, METRIC_MEMORY_KERNEL_PEAK, kept.peak);
-	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills); /* in a job's cgroup, this includes the kills in its steps */
+	/* in a job's cgroup, this includes the kills in its steps */
+	set_kept(f, METRIC_OOM_KILLS, kept.oom_kills);
 	if (kept.swap_peak != UINT64_MAX)
 		values_set(f, METRIC_SWAP_PEAK, kept.swap_peak);
 }

@@ -19,7 +19,10 @@
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
-/* A poll reads the mounts of at most so many processes, and for at most this time; the next poll reads the rest. */
+/*
+ * A poll reads the mounts of at most so many processes, and for at most this time; the
+ * next poll reads the rest.
+ */
 #define LEARN_MAX 32
 #define LEARN_NS (20 * NSEC_PER_MSEC)
 
@@ -81,16 +84,14 @@ static enum metric_reason reason_of(const struct stepprobes *sp, enum probes_gro
 	case -ENOSPC:
 		return REASON_NO_SLOT;
 	case -EOPNOTSUPP:
-		return sp->probes && probes_why(sp->probes, group) == PROBES_NO_HOOK ?
-			       REASON_NO_HOOK :
-			       REASON_NO_BPF;
+		return sp->probes && probes_why(sp->probes, group) == PROBES_NO_HOOK ? REASON_NO_HOOK :
+										       REASON_NO_BPF;
 	default:
 		return REASON_FAILED;
 	}
 }
 
-static void conclude(struct stepprobes *sp, enum probes_group group, int rc,
-		     const struct errmsg *err)
+static void conclude(struct stepprobes *sp, enum probes_group group, int rc, const struct errmsg *err)
 {
 	sp->why[group] = reason_of(sp, group, rc);
 	if (rc < 0) /* logged, since the reason shown to users is "failed, see slurmd's log" */
@@ -129,14 +130,18 @@ static void tell_lacking(const struct stepprobes *sp, struct errmsg *lacking)
 						 used ? "; " : "", probes_group_name(t[i].group),
 						 metric_reason_text(sp->why[t[i].group]));
 	if (sp->perf && perf_lacks_own(sp->perf, event, sizeof(event)) && used < sizeof(text))
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%sevents: %s", used ? "; " : "", event);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%sevents: %s", used ? "; " : "",
+					 event);
 	if (used)
 		(void)errmsg_set(lacking, 0, "%s", text);
 }
 
 /* --- the start ---------------------------------------------------------------------------- */
 
-/* Returns the id of a cgroup as BPF programs see it: the inode number of its folder FD. 0: there is no folder. */
+/*
+ * Returns the id of a cgroup as BPF programs see it: the inode number of its folder
+ * FD. 0: there is no folder.
+ */
 static uint64_t folder_id(int fd)
 {
 	struct stat st;
@@ -185,8 +190,7 @@ static void find_cgroups(struct stepprobes *sp, const pid_t *pid, size_t n, stru
 
 static uint32_t asked_groups(const struct stepprobes *sp)
 {
-	return 1u << PROBES_TASKS | 1u << PROBES_TCP |
-	       (wants(sp, PERF_GROUP_IO) ? 1u << PROBES_IO : 0) |
+	return 1u << PROBES_TASKS | 1u << PROBES_TCP | (wants(sp, PERF_GROUP_IO) ? 1u << PROBES_IO : 0) |
 	       (wants(sp, PERF_GROUP_NET) ? 1u << PROBES_NET : 0) |
 	       (wants(sp, PERF_GROUP_HW) ? 1u << PROBES_HW : 0);
 }
@@ -257,7 +261,10 @@ static void open_group(struct stepprobes *sp, enum probes_group group)
 static void open_rdma(struct stepprobes *sp)
 {
 	struct errmsg err = { 0 };
-	/* open even on a shared node: if there are no ports, "no device" is a better reason than "shared node" */
+	/*
+	 * open even on a shared node: if there are no ports, "no device" is a better
+	 * reason than "shared node"
+	 */
 	int rc = rdma_open(sp->settings->sys_root, &sp->rdma, &err);
 
 	sp->why_rdma = rc == -ENODEV ? REASON_NO_DEVICE : rc < 0 ? REASON_FAILED : REASON_NONE;
@@ -332,14 +339,11 @@ static int learn_from(void *ctx, pid_t pid)
 
 void stepprobes_poll(struct stepprobes *sp)
 {
-	struct learner l = {
-		.io = sp->io, .left = LEARN_MAX, .end_ns = clock_mono_ns() + LEARN_NS
-	};
+	struct learner l = { .io = sp->io, .left = LEARN_MAX, .end_ns = clock_mono_ns() + LEARN_NS };
 	struct cgprocs procs = { 0 };
 
 	if (sp->io)
-		(void)cgprocs_each(&procs, sp->v2_fd >= 0 ? sp->v2_fd : sp->freezer_fd, learn_from,
-				   &l);
+		(void)cgprocs_each(&procs, sp->v2_fd >= 0 ? sp->v2_fd : sp->freezer_fd, learn_from, &l);
 	cgprocs_fini(&procs);
 	if (sp->perf)
 		perf_poll(sp->perf);

@@ -24,11 +24,12 @@
 struct stepprobes;
 
 struct stepprobes_setup {
-	const struct settings *settings; /* borrowed until stepprobes_close() */
-	const struct perf_request *request;	 /* copied */
-	bool has_ports;			 /* the step has the node alone, so all traffic of the RDMA ports is its
-					    own */
-	bool is_extern;			 /* it has no task of its own, so it gets only the counters that every step has */
+	const struct settings *settings;    /* borrowed until stepprobes_close() */
+	const struct perf_request *request; /* copied */
+	/* the step has the node alone, so all traffic of the RDMA ports is its own */
+	bool has_ports;
+	/* it has no task of its own, so it gets only the counters that every step has */
+	bool is_extern;
 };
 
 /* Makes the object; opens nothing yet. -ENOMEM. */
@@ -43,7 +44,10 @@ int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **
 void stepprobes_start(struct stepprobes *sp, const pid_t *pid, size_t n, struct cgroup_paths *paths,
 		      uint32_t *ret_slot, struct errmsg *lacking);
 
-/* To be called from time to time while the step runs: learns mount points, and gives hardware counters to a user's profiler. */
+/*
+ * To be called from time to time while the step runs: learns mount points, and gives hardware
+ * counters to a user's profiler.
+ */
 void stepprobes_poll(struct stepprobes *sp);
 
 /* Returns a descriptor of the v2 folder with the tasks, borrowed; negative: there is none. SP may be NULL. */

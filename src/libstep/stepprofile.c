@@ -25,7 +25,8 @@ static void set_tasks(const struct stepprofile_setup *setup, char *arg[])
 	for (i = 0; i < setup->n; i++) {
 		used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "", (int)setup->pid[i]);
 		if (setup->owner->rank)
-			used += (size_t)snprintf(text + used, size - used, ":%" PRIu32, setup->owner->rank[i]);
+			used += (size_t)snprintf(text + used, size - used, ":%" PRIu32,
+						 setup->owner->rank[i]);
 	}
 	step_arg_set(arg, STEP_ARG_TASKS, "%s", text);
 }
@@ -92,7 +93,8 @@ int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile 
 	if (!ledger_flag_if_few(setup->ledger, setup->slot, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX,
 				STEPPROFILE_USER_STEPS_MAX)) {
 		free(sp);
-		return errmsg_set(err, -EBUSY, "%u other steps of this node, or %u of this user, are profiled",
+		return errmsg_set(err, -EBUSY,
+				  "%u other steps of this node, or %u of this user, are profiled",
 				  STEPPROFILE_STEPS_MAX, STEPPROFILE_USER_STEPS_MAX);
 	}
 	stepfile_init(&sp->file, "profile", "the profile of this step ends there");

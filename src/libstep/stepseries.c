@@ -18,7 +18,8 @@ void stepseries_init(struct stepseries *s, const enum metric *metrics, size_t n,
 
 void stepseries_name(enum metric m, char name[STEPSERIES_NAME_SIZE])
 {
-	(void)snprintf(name, STEPSERIES_NAME_SIZE, "%s%s", metric_table[m].name, unit_table[metric_table[m].unit].name);
+	(void)snprintf(name, STEPSERIES_NAME_SIZE, "%s%s", metric_table[m].name,
+		       unit_table[metric_table[m].unit].name);
 }
 
 uint64_t stepseries_next(struct stepseries *s, const struct values *f, uint64_t elapsed_ns, uint64_t *gained)

@@ -35,11 +35,11 @@ struct stepside {
 	struct ledger *ledger;
 	unsigned int slot;
 	struct cputime *cputime;
-	struct stepprobes *probes; /* NULL: there was no task yet */
-	struct steplive *live;	   /* only it may use the probes until it is stopped */
+	struct stepprobes *probes;	    /* NULL: there was no task yet */
+	struct steplive *live;		    /* only it may use the probes until it is stopped */
 	const struct stepfile_owner *owner; /* NULL: not known */
-	struct steptrace *trace;   /* NULL: no --ceems-trace */
-	struct stepprofile *profile; /* NULL: no --ceems-profile */
+	struct steptrace *trace;	    /* NULL: no --ceems-trace */
+	struct stepprofile *profile;	    /* NULL: no --ceems-profile */
 	bool has_whole_node;
 	struct step_detail detail;
 	uint64_t open_ns;
@@ -67,8 +67,7 @@ static void find_sockets(struct stepside *st, const struct stepside_cores *cores
 }
 
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
-		  const struct stepside_cores *cores, struct stepside **ret,
-		  struct errmsg *err)
+		  const struct stepside_cores *cores, struct stepside **ret, struct errmsg *err)
 {
 	struct stepside *st = calloc(1, sizeof(*st));
 	struct cgmount_points mounts;
@@ -90,7 +89,10 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 		(void)errmsg_errno(err, rc, "no slot in the node ledger");
 		goto fail;
 	}
-	/* PerfDefault, unless the spank plugin later writes the user's request; it was checked when ceems.conf was read */
+	/*
+	 * PerfDefault, unless the spank plugin later writes the user's request; it was checked
+	 * when ceems.conf was read
+	 */
 	if (*s->perf_default)
 		(void)perf_request_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->request, NULL);
 	st->open_ns = clock_mono_ns();
@@ -106,16 +108,17 @@ void stepside_forbid(struct stepside *st, const char *partition, const char *acc
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
 
-	(void)forbid_find(st->settings->forbid_options, partition, account, &slot->forbidden, NULL); /* it was checked, too */
+	/* it was checked, too */
+	(void)forbid_find(st->settings->forbid_options, partition, account, &slot->forbidden, NULL);
 	forbid_request(slot->forbidden, &slot->request);
 }
 
 /* --- while it runs ---------------------------------------------------------------------- */
 
 /*
- * Returns true if this step counts the traffic of the RDMA ports, which cannot be divided among steps. Of steps
- * that run at the same time, only the first counts it, so that the sum of a job has it once. The batch step
- * never counts it, since the other steps run during the batch step.
+ * Returns true if this step counts the traffic of the RDMA ports, which cannot be divided among steps. Of
+ * steps that run at the same time, only the first counts it, so that the sum of a job has it once. The batch
+ * step never counts it, since the other steps run during the batch step.
  */
 static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 {
@@ -124,7 +127,10 @@ static bool has_ports(struct stepside *st, const struct ledger_slot *slot)
 	       ledger_flag_alone(st->ledger, st->slot, LEDGER_FLAG_PORTS);
 }
 
-/* Starts the counters. The slot has the user's request by now: the spank plugin writes it before the first task. */
+/*
+ * Starts the counters. The slot has the user's request by now: the spank plugin writes
+ * it before the first task.
+ */
 static void start_probes(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
 {
 	const struct stepprobes_setup setup = {
@@ -227,7 +233,8 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 	start_live(st, slot);
 	start_trace(st, slot);
 	start_profile(st, slot, pid, n);
-	if (slot->request.groups) /* in the tick, slurmd also holds the hooks that this step has attached (nodeprobes.c) */
+	/* in the tick, slurmd also holds the hooks that this step has attached (nodeprobes.c) */
+	if (slot->request.groups)
 		ledger_hint_tick(st->ledger);
 	return true;
 }
@@ -240,9 +247,8 @@ void stepside_poll(struct stepside *st)
 
 static int account_now(struct stepside *st, struct account *ret)
 {
-	return is_extern(st) ?
-		       ledger_job_total(st->ledger, st->id.job_id, ret, NULL, NULL) :
-		       ledger_step_energy(st->ledger, st->slot, ret);
+	return is_extern(st) ? ledger_job_total(st->ledger, st->id.job_id, ret, NULL, NULL) :
+			       ledger_step_energy(st->ledger, st->slot, ret);
 }
 
 int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw)
@@ -268,8 +274,8 @@ int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_
 }
 
 /*
- * Sets METRIC_ENERGY_NODES to 1 if the node knows the step's energy. It is 0 if a sensor was lost meanwhile: then the
- * energy is a lower bound.
+ * Sets METRIC_ENERGY_NODES to 1 if the node knows the step's energy. It is 0 if a sensor was lost meanwhile:
+ * then the energy is a lower bound.
  */
 static void count_node(const struct account *energy, struct values *values)
 {
@@ -372,7 +378,10 @@ static void fill_values(struct stepside *st, const struct ledger_slot *slot, uin
 	bool is_seen = ledger_step_memory(st->ledger, st->slot, &memory) == 0;
 	uint64_t user_ns, system_ns;
 
-	/* without jobacct_gather, no task was seen here, and the SPANK plugin has counted and published in the slot */
+	/*
+	 * without jobacct_gather, no task was seen here, and the SPANK plugin has counted
+	 * and published in the slot
+	 */
 	if (st->probes || !ledger_told(slot, f))
 		values_init(f);
 	if (busy_ns != UINT64_MAX)
@@ -412,16 +421,14 @@ static int close_account(struct stepside *st, uint64_t busy_ns, struct account *
 	return rc;
 }
 
-void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
-		     uint64_t *ret_elapsed_ns)
+void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values, uint64_t *ret_elapsed_ns)
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
 	struct account energy = { 0 };
 	uint64_t busy_ns;
 	int rc;
 
-	if (is_extern(st) && ledger_wait_others(st->ledger, st->id.job_id, st->slot,
-						STEPSIDE_OTHERS_NS) < 0)
+	if (is_extern(st) && ledger_wait_others(st->ledger, st->id.job_id, st->slot, STEPSIDE_OTHERS_NS) < 0)
 		logger_info("job %u: other steps have not ended; the job's energy may lack theirs",
 			    st->id.job_id);
 	steptrace_halt(st->trace);
@@ -435,7 +442,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 	if (rc < 0)
 		logger_info("job %u: the sampler did not answer: %s; energy is %s", st->id.job_id,
 			    ledger_is_replaced(st->ledger, st->settings->ledger_dir) ?
-				    "slurmd has begun a new ledger" : strerror(-rc),
+				    "slurmd has begun a new ledger" :
+				    strerror(-rc),
 			    rc == -ENODATA ? "not known" : "at least that of its last tick");
 	st->elapsed_ns = clock_mono_ns() - st->open_ns;
 	add_gpu(st, values); /* only now, because the tick that closed the step added to it */
@@ -446,7 +454,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		    !values_has(values, METRIC_CPU_TIME) && job_busy_ns)
 			values_set(values, METRIC_CPU_TIME, job_busy_ns);
 	}
-	if (rc != -ENODATA || account_total_uj(&energy)) /* ENERGY of an extern step is that of the job's other steps, too */
+	/* ENERGY of an extern step is that of the job's other steps, too */
+	if (rc != -ENODATA || account_total_uj(&energy))
 		(void)ledger_values(st->ledger, &energy, values);
 	if (!st->is_served)
 		energy.lost_ns++; /* what it used since the last tick is missing */
@@ -582,8 +591,7 @@ static uint32_t list_sockets(const uint32_t socket_cpus[SOCKETS_MAX], unsigned i
 }
 
 void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
-			   const uint32_t socket_cpus[SOCKETS_MAX],
-			   uint32_t ret_cpus[SOCKETS_MAX])
+			   const uint32_t socket_cpus[SOCKETS_MAX], uint32_t ret_cpus[SOCKETS_MAX])
 {
 	unsigned int unit[SOCKETS_MAX];
 	uint32_t sockets = list_sockets(socket_cpus, unit);
@@ -595,8 +603,7 @@ void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
 		return;
 	while (list && (rc = parse_next_range(&list, &from, &to)) > 0 && to < cores->node_cores)
 		for (; from <= to; from++)
-			ret_cpus[unit[from / (cores->node_cores / sockets)]] +=
-				cores->cpus_per_core;
+			ret_cpus[unit[from / (cores->node_cores / sockets)]] += cores->cpus_per_core;
 	if (rc) /* the list is malformed, or has a core that the node does not have */
 		memset(ret_cpus, 0, SOCKETS_MAX * sizeof(*ret_cpus));
 }

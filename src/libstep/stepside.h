@@ -23,10 +23,10 @@
  */
 #define STEPSIDE_TICK_NS (50 * UINT64_C(1000000))
 /*
- * Longest wait of the extern step for that tick while slurmd is started again. It has the job's energy, and slurmd ends
- * the job only after it, so the wait delays no job. If no tick has seen the step, or the last tick is older than
- * STEPSIDE_SILENCE_NS (more than the longest SampleInterval), slurmd may have no sampler any more, and the extern step
- * waits no longer than others.
+ * Longest wait of the extern step for that tick while slurmd is started again. It has the job's energy, and
+ * slurmd ends the job only after it, so the wait delays no job. If no tick has seen the step, or the last
+ * tick is older than STEPSIDE_SILENCE_NS (more than the longest SampleInterval), slurmd may have no sampler
+ * any more, and the extern step waits no longer than others.
  */
 #define STEPSIDE_RESTART_NS (10 * UINT64_C(1000000000))
 #define STEPSIDE_SILENCE_NS (90 * UINT64_C(1000000000))
@@ -58,18 +58,18 @@ struct stepside_cores {
  * is full.
  */
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
-		  const struct stepside_cores *cores, struct stepside **ret,
-		  struct errmsg *err);
+		  const struct stepside_cores *cores, struct stepside **ret, struct errmsg *err);
 
 /*
- * Forbids what ForbidOptions forbids to a job in PARTITION and of ACCOUNT. NULL: it is not known; "": the job has none.
- * Both must come from Slurm, never from the user's environment. Call it before the spank plugin writes the request.
+ * Forbids what ForbidOptions forbids to a job in PARTITION and of ACCOUNT. NULL: it is not known; "": the job
+ * has none. Both must come from Slurm, never from the user's environment. Call it before the spank plugin
+ * writes the request.
  */
 void stepside_forbid(struct stepside *st, const char *partition, const char *account);
 
 /*
- * Sets the user who owns the step's trace and profile. *OWNER is borrowed until stepside_close(). Call it before
- * stepside_attach(). Without this call there is neither.
+ * Sets the user who owns the step's trace and profile. *OWNER is borrowed until stepside_close(). Call it
+ * before stepside_attach(). Without this call there is neither.
  */
 void stepside_set_owner(struct stepside *st, const struct stepfile_owner *owner);
 
@@ -103,8 +103,8 @@ int stepside_live(struct stepside *st, const struct values **ret);
 int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all);
 
 /*
- * To be called when all tasks have ended: moves our programs out of the step's cgroups. Slurm calls fini() only after it
- * has killed all that is there, and has waited for its end.
+ * To be called when all tasks have ended: moves our programs out of the step's cgroups. Slurm calls fini()
+ * only after it has killed all that is there, and has waited for its end.
  */
 void stepside_leave(struct stepside *st);
 
@@ -132,7 +132,6 @@ uint32_t stepside_count_cores(const char *list);
  * sockets.
  */
 void stepside_spread_cores(const char *list, const struct stepside_cores *cores,
-			   const uint32_t socket_cpus[SOCKETS_MAX],
-			   uint32_t ret_cpus[SOCKETS_MAX]);
+			   const uint32_t socket_cpus[SOCKETS_MAX], uint32_t ret_cpus[SOCKETS_MAX]);
 
 #endif

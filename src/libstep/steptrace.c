@@ -28,7 +28,8 @@ struct steptrace {
 	struct steptrace_setup setup;
 	uint64_t every_ns;
 	struct stepfile_command command;
-	pthread_mutex_t lock; /* guards `stop`: while it is held and `stop` is false, the borrowed objects exist */
+	/* guards `stop`: while it is held and `stop` is false, the borrowed objects exist */
+	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
 	bool has_left;	      /* the tasks have ended, so the program must not be in the step's cgroups */
@@ -145,9 +146,9 @@ static bool send_start(struct steptrace *st)
 }
 
 /*
- * Returns when the next sample is due, on the monotonic clock: at the next multiple of the interval on the wall clock. So
- * all nodes sample at the same time, and steps share a tick. A multiple nearer than 1/EARLY of the interval is skipped.
- * WALL_NS and MONO_NS are the time now on both clocks.
+ * Returns when the next sample is due, on the monotonic clock: at the next multiple of the interval on the
+ * wall clock. So all nodes sample at the same time, and steps share a tick. A multiple nearer than 1/EARLY of
+ * the interval is skipped. WALL_NS and MONO_NS are the time now on both clocks.
  */
 static uint64_t next_sample_ns(const struct steptrace *st, uint64_t wall_ns, uint64_t mono_ns)
 {
@@ -311,7 +312,8 @@ static void send_last(struct steptrace *st, const struct values *values, uint64_
 		s->wall_ns = v.t_wall_ns;
 	}
 	if (poll(&p, 1, (int)((deadline_ns - now_ns) / NSEC_PER_MSEC)) == 1)
-		(void)send_message(st, s, sizeof(*s)); /* a program that is gone is noticed by stepfile_end() */
+		/* a program that is gone is noticed by stepfile_end() */
+		(void)send_message(st, s, sizeof(*s));
 }
 
 void steptrace_finish(struct steptrace *st, const struct values *values)

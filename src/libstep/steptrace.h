@@ -49,8 +49,9 @@ void steptrace_leave(struct steptrace *st);
 void steptrace_halt(struct steptrace *st);
 
 /*
- * Ends the trace with a last row, which has the step's final VALUES (NULL: no last row). Waits for the program, at most
- * STEPFILE_END_NS, STEPFILE_WORK_NS longer while it works, plus the time that the kernel needs to kill it. ST may be NULL.
+ * Ends the trace with a last row, which has the step's final VALUES (NULL: no last row). Waits for the
+ * program, at most STEPFILE_END_NS, STEPFILE_WORK_NS longer while it works, plus the time that the kernel
+ * needs to kill it. ST may be NULL.
  */
 void steptrace_finish(struct steptrace *st, const struct values *values);
 

@@ -23,7 +23,7 @@
  */
 #define CHUNKS_MAX 32
 #define CHUNK_MIN (UINT64_C(256) << 10) /* smallest chunk, unless the ring has no room for two */
-#define WARM_CHUNKS 4 /* chunks kept ready (with pages) beyond those in use */
+#define WARM_CHUNKS 4			/* chunks kept ready (with pages) beyond those in use */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14 */
 #endif
@@ -57,20 +57,20 @@ struct feed {
 	 */
 	uint8_t where[CHUNKS_MAX];
 	int wake_fd;
-	atomic_bool asleep;	/* the worker may be in poll(), so a push must write to wake_fd */
-	_Atomic uint64_t head;	/* bytes ever pushed; written by the hook */
-	_Atomic uint64_t tail;	/* bytes ever released; written by the worker */
+	atomic_bool asleep;    /* the worker may be in poll(), so a push must write to wake_fd */
+	_Atomic uint64_t head; /* bytes ever pushed; written by the hook */
+	_Atomic uint64_t tail; /* bytes ever released; written by the worker */
 	/* used by the worker only: feed_next() has returned all before this */
 	uint64_t seen;
-	uint64_t before;	/* used by the worker only: where the entry returned last begins */
-	uint64_t waited_at;	/* used by the worker only: seen + key_seen at its last wait */
+	uint64_t before;	  /* used by the worker only: where the entry returned last begins */
+	uint64_t waited_at;	  /* used by the worker only: seen + key_seen at its last wait */
 	uint64_t linger_until_ns; /* used by the worker only */
 	struct job_key *keys;
 	_Atomic uint64_t key_head; /* keys ever pushed; written by the hook */
 	_Atomic uint64_t key_tail; /* keys ever released; written by the worker */
-	uint64_t key_seen;	/* used by the worker only */
-	_Atomic uint64_t lost;	/* entries ever lost */
-	uint64_t lost_taken;	/* used by the worker only */
+	uint64_t key_seen;	   /* used by the worker only */
+	_Atomic uint64_t lost;	   /* entries ever lost */
+	uint64_t lost_taken;	   /* used by the worker only */
 	/*
 	 * Ids of losses; the slot is the number of the loss since the last take. The hook writes an
 	 * id before it raises `lost`, so the worker sees the ids it counts.
@@ -87,8 +87,8 @@ static uint64_t round_up(uint64_t n)
 /* Maps memory whose pages are allocated when first touched. NULL: out of memory. */
 static void *map_untouched(size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		       0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -110,8 +110,7 @@ static int keep_warm(struct feed *f)
 		want = f->nchunks;
 	if (want <= f->warm)
 		return 0;
-	if (madvise(f->ring + f->warm * f->chunk, (want - f->warm) * f->chunk,
-		    MADV_POPULATE_WRITE) < 0)
+	if (madvise(f->ring + f->warm * f->chunk, (want - f->warm) * f->chunk, MADV_POPULATE_WRITE) < 0)
 		return -errno;
 	f->warm = (unsigned int)want;
 	return 0;
@@ -225,8 +224,8 @@ int feed_push(struct feed *f, const void *data, size_t len)
 	if ((skip || !in_chunk) && !take_chunk(f, head + skip, tail))
 		return -ENOSPC;
 	if (skip)
-		*header_at(f, head) = (struct header){
-			.len = (uint32_t)(skip - sizeof(struct header)), .is_padding = 1 };
+		*header_at(f, head) = (struct header){ .len = (uint32_t)(skip - sizeof(struct header)),
+						       .is_padding = 1 };
 	head += skip;
 	*header_at(f, head) = (struct header){ .len = (uint32_t)len };
 	memcpy(header_at(f, head) + 1, data, len);
@@ -242,7 +241,8 @@ int feed_push(struct feed *f, const void *data, size_t len)
 bool feed_is_half_full(const struct feed *f)
 {
 	return atomic_load_explicit(&f->head, memory_order_relaxed) -
-	       atomic_load_explicit(&f->tail, memory_order_relaxed) >= f->size / 2;
+		       atomic_load_explicit(&f->tail, memory_order_relaxed) >=
+	       f->size / 2;
 }
 
 int feed_push_key(struct feed *f, const struct job_key *key)
@@ -275,8 +275,7 @@ uint64_t feed_take_lost(struct feed *f, struct feed_lost *ret)
 
 	*ret = (struct feed_lost){ .count = lost - f->lost_taken };
 	for (i = 0; i < FEED_LOST_IDS && i < ret->count; i++)
-		ret->id[ret->nids++] =
-			atomic_load_explicit(&f->lost_id[i], memory_order_relaxed);
+		ret->id[ret->nids++] = atomic_load_explicit(&f->lost_id[i], memory_order_relaxed);
 	f->lost_taken = lost;
 	atomic_store_explicit(&f->lost_base, lost, memory_order_relaxed);
 	return ret->count;

@@ -26,9 +26,9 @@ struct feed;
 #define FEED_LOST_IDS 16
 
 struct feed_lost {
-	uint64_t count;		      /* losses since the last feed_take_lost() */
-	uint32_t id[FEED_LOST_IDS];   /* job ids of the first of these losses */
-	unsigned int nids;	      /* number of elements in id */
+	uint64_t count;		    /* losses since the last feed_take_lost() */
+	uint32_t id[FEED_LOST_IDS]; /* job ids of the first of these losses */
+	unsigned int nids;	    /* number of elements in id */
 };
 
 /*
@@ -49,7 +49,9 @@ void feed_destroy(struct feed *f);
  */
 int feed_push(struct feed *f, const void *data, size_t len);
 
-/* Whether half of the ring is used. Then the hook in slurmctld drops job starts, to leave room for job ends. */
+/*
+ * Whether half of the ring is used. Then the hook in slurmctld drops job starts, to leave room for job ends.
+ */
 bool feed_is_half_full(const struct feed *f);
 
 /*

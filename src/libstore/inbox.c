@@ -57,8 +57,7 @@ static bool inbox_parse_name(const char *name, uint64_t *ret)
 {
 	int end = 0;
 
-	return strlen(name) == 22 && sscanf(name, "inbox-%16" SCNx64 "%n", ret, &end) == 1 &&
-	       end == 22;
+	return strlen(name) == 22 && sscanf(name, "inbox-%16" SCNx64 "%n", ret, &end) == 1 && end == 22;
 }
 
 static void inbox_name(uint64_t number, char name[32])
@@ -137,7 +136,10 @@ static bool inbox_is_removed(int fd)
 	return fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* Returns true if the folder that DIR has open is not the one at PATH any more: somebody has removed or moved it. */
+/*
+ * Returns true if the folder that DIR has open is not the one at PATH any more: somebody
+ * has removed or moved it.
+ */
 static bool inbox_is_moved(int dir, const char *path)
 {
 	struct stat was, is;
@@ -193,10 +195,10 @@ int inbox_get_status(const char *path, const struct inbox_pos *from, struct inbo
 struct inbox_writer {
 	char path[PATH_MAX];
 	struct job_site site;
-	int dir;	/* -1: not open */
-	int fd;		/* -1: the next write must start a file */
+	int dir;	 /* -1: not open */
+	int fd;		 /* -1: the next write must start a file */
 	uint64_t number; /* number of the open file */
-	uint64_t used;	/* bytes in the open file */
+	uint64_t used;	 /* bytes in the open file */
 	/* entries that may not be on the disk yet; the first SENT bytes are written to the file */
 	unsigned char *buf;
 	size_t len, room, sent;
@@ -291,8 +293,10 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 	if (rc < 0)
 		return rc;
 	if (inbox_total_bytes(w) >= INBOX_MAX_BYTES)
-		return errmsg_set(err, -ENOSPC, INBOX_KEY_NAME "=%s is full: ceems-recorder does not "
-				  "read it; start the recorder, or see its log", w->path);
+		return errmsg_set(err, -ENOSPC,
+				  INBOX_KEY_NAME "=%s is full: ceems-recorder does not "
+						 "read it; start the recorder, or see its log",
+				  w->path);
 	rc = inbox_next_number(w);
 	if (rc < 0)
 		return errmsg_errno(err, rc, INBOX_KEY_NAME "=%s: cannot read", w->path);
@@ -371,8 +375,8 @@ int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data,
 }
 
 /*
- * Ends a file that was removed, or whose folder was moved. The entries in memory are written again; INBOX_LOST tells the
- * recorder of the others.
+ * Ends a file that was removed, or whose folder was moved. The entries in memory are written again;
+ * INBOX_LOST tells the recorder of the others.
  */
 static int inbox_end_removed(struct inbox_writer *w, struct errmsg *err)
 {
@@ -380,8 +384,10 @@ static int inbox_end_removed(struct inbox_writer *w, struct errmsg *err)
 
 	if (rc < 0)
 		return errmsg_errno(err, rc, INBOX_KEY_NAME "=%s", w->path);
-	logger_error("ceems: jobcomp: " INBOX_KEY_NAME "=%s: a file with job ends was removed or moved; ceems-recorder "
-		     "looks for them in slurmdbd", w->path);
+	logger_error("ceems: jobcomp: " INBOX_KEY_NAME
+		     "=%s: a file with job ends was removed or moved; ceems-recorder "
+		     "looks for them in slurmdbd",
+		     w->path);
 	inbox_end_file(w);
 	return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s: a file was removed or moved", w->path);
 }
@@ -406,7 +412,9 @@ static int inbox_write_out(struct inbox_writer *w, struct errmsg *err)
 		w->used += (uint64_t)n;
 	}
 	if (fdatasync(w->fd) == 0)
-		return inbox_is_removed(w->fd) || inbox_is_moved(w->dir, w->path) ? inbox_end_removed(w, err) : 0;
+		return inbox_is_removed(w->fd) || inbox_is_moved(w->dir, w->path) ?
+			       inbox_end_removed(w, err) :
+			       0;
 	/*
 	 * after a failed sync the state of the pages is unknown: write all of it again, to a new
 	 * file
@@ -434,7 +442,9 @@ int inbox_flush(struct inbox_writer *w, struct errmsg *err)
 
 /* --- the reader ---------------------------------------------------------------------------------- */
 
-/* A file that was left before its end. It keeps its name until the store has the loss of its other entries. */
+/*
+ * A file that was left before its end. It keeps its name until the store has the loss of its other entries.
+ */
 struct inbox_damage {
 	struct inbox_pos pos; /* of the first entry that cannot be read */
 	bool is_foreign;      /* another layout */
@@ -443,10 +453,10 @@ struct inbox_damage {
 struct inbox_reader {
 	char path[PATH_MAX];
 	int dir, watch;
-	int fd; /* -1: no file is open */
-	uint32_t foreign; /* the open file's layout if it is not ours; else 0 */
+	int fd;		       /* -1: no file is open */
+	uint32_t foreign;      /* the open file's layout if it is not ours; else 0 */
 	uint64_t foreign_told; /* the last such file of which the log has a line */
-	bool is_at_end; /* the last inbox_read() found no entry */
+	bool is_at_end;	       /* the last inbox_read() found no entry */
 	struct inbox_pos pos;
 	struct inbox_damage *damage; /* in the order of the files */
 	size_t ndamage;
@@ -568,8 +578,8 @@ static int inbox_open_file(struct inbox_reader *r, struct errmsg *err)
 		   !memcmp(h.magic, INBOX_MAGIC, sizeof(h.magic));
 	r->foreign = is_whole && h.layout != INBOX_LAYOUT ? h.layout : 0;
 	/*
-	 * The offset stays 0 if the header is not whole (its writer was killed, or still writes it); inbox_read()
-	 * then takes the file as damaged.
+	 * The offset stays 0 if the header is not whole (its writer was killed, or still writes it);
+	 * inbox_read() then takes the file as damaged.
 	 */
 	if (is_whole && !r->pos.offset)
 		r->pos.offset = sizeof(h);
@@ -610,8 +620,10 @@ static void inbox_tell_foreign(struct inbox_reader *r, enum inbox_look look)
 	if (!r->foreign || look != INBOX_DAMAGED || r->foreign_told == r->pos.file)
 		return;
 	r->foreign_told = r->pos.file;
-	logger_error("ceems: " INBOX_KEY_NAME "=%s: slurmctld runs another version of jobcomp_ceems.so; job ends wait "
-		     "until slurmctld is restarted with the one of this recorder", r->path);
+	logger_error("ceems: " INBOX_KEY_NAME
+		     "=%s: slurmctld runs another version of jobcomp_ceems.so; job ends wait "
+		     "until slurmctld is restarted with the one of this recorder",
+		     r->path);
 }
 
 static int inbox_note_damage(struct inbox_reader *r, struct errmsg *err)
@@ -640,7 +652,8 @@ static int inbox_leave_file(struct inbox_reader *r, enum inbox_look look, struct
 	} else if (look == INBOX_TORN) {
 		inbox_name(r->pos.file, name);
 		logger_info("ceems: %s/%s: its last entry is not whole, as the writer was killed or the disk "
-			    "was full", r->path, name);
+			    "was full",
+			    r->path, name);
 	}
 	inbox_close_file(r);
 	r->pos = (struct inbox_pos){ .file = r->pos.file + 1 };
@@ -657,7 +670,7 @@ static int inbox_read_next(struct inbox_reader *r, struct inbox_entry *ret, stru
 		rc = inbox_open_file(r, err);
 		if (rc < 0)
 			return rc;
-		look = rc == 0	       ? INBOX_END_OF_FILE :
+		look = rc == 0		  ? INBOX_END_OF_FILE :
 		       r->pos.offset == 0 ? INBOX_DAMAGED :
 					    inbox_look_at(r, ret);
 		if (look == INBOX_ENTRY)
@@ -689,7 +702,8 @@ static int inbox_read_next(struct inbox_reader *r, struct inbox_entry *ret, stru
 		if (rc < 0)
 			return rc;
 		if (rc > 0) {
-			*ret = (struct inbox_entry){ .kind = INBOX_LOST, .data = &inbox_unknown_number,
+			*ret = (struct inbox_entry){ .kind = INBOX_LOST,
+						     .data = &inbox_unknown_number,
 						     .len = sizeof(inbox_unknown_number) };
 			return 1;
 		}
@@ -702,7 +716,9 @@ int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *e
 	int rc = inbox_read_next(r, ret, err);
 
 	r->is_at_end = rc == 0;
-	/* not at once, because entries of a removed file cannot be read again: the caller stores them first */
+	/*
+	 * not at once, because entries of a removed file cannot be read again: the caller stores them first
+	 */
 	if (rc == 0 && was_at_end && inbox_is_moved(r->dir, r->path))
 		return errmsg_set(err, -ESTALE, INBOX_KEY_NAME "=%s was removed or moved", r->path);
 	return rc;
@@ -718,10 +734,12 @@ static void inbox_set_aside(struct inbox_reader *r, const struct inbox_damage *d
 	(void)renameat(r->dir, from, r->dir, to);
 	if (d->is_foreign)
 		logger_info("ceems: %s/%s is of another version of jobcomp_ceems.so and renamed to %s; jobs "
-			    "that ended then are looked for in slurmdbd", r->path, from, to);
+			    "that ended then are looked for in slurmdbd",
+			    r->path, from, to);
 	else
 		logger_error("ceems: %s/%s is damaged from byte %" PRIu64 " on and renamed to %s; jobs that "
-			     "ended then are looked for in slurmdbd", r->path, from, d->pos.offset, to);
+			     "ended then are looked for in slurmdbd",
+			     r->path, from, d->pos.offset, to);
 }
 
 void inbox_reader_release(struct inbox_reader *r, const struct inbox_pos *pos)

@@ -39,8 +39,8 @@ enum inbox_kind {
 	INBOX_KEY = 4,	 /* struct job_key: a job ended, and the queue had no room for its facts */
 	/* uint64_t: number of job ends without an entry; 0: the number is unknown */
 	INBOX_LOST = 5,
-	INBOX_SITE = 6,	 /* struct job_site, the first entry of each file */
-	INBOX_HOOK = 7,	 /* struct hook_cost */
+	INBOX_SITE = 6, /* struct job_site, the first entry of each file */
+	INBOX_HOOK = 7, /* struct hook_cost */
 };
 
 /* --- the writer; one thread ---------------------------------------------------------------------- */
@@ -63,10 +63,10 @@ void inbox_writer_close(struct inbox_writer *w);
  */
 int inbox_append(struct inbox_writer *w, enum inbox_kind kind, const void *data, size_t len);
 /*
- * Writes and syncs all appended entries. 0: all are on the disk. On error the entries stay in
- * memory, and the next call continues where this one failed. -ENOSPC: the disk is full, or
- * INBOX_MAX_BYTES is reached. Else -errno of the file system. If somebody removed the file, or removed
- * or moved the folder, writes the entries to a new file, with an INBOX_LOST in place of those in the former one.
+ * Writes and syncs all appended entries. 0: all are on the disk. On error the entries stay in memory, and the
+ * next call continues where this one failed. -ENOSPC: the disk is full, or INBOX_MAX_BYTES is reached. Else
+ * -errno of the file system. If somebody removed the file, or removed or moved the folder, writes the entries
+ * to a new file, with an INBOX_LOST in place of those in the former one.
  */
 int inbox_flush(struct inbox_writer *w, struct errmsg *err);
 
@@ -74,7 +74,7 @@ int inbox_flush(struct inbox_writer *w, struct errmsg *err);
 
 /* A position in the inbox: everything before it was read. All zero: nothing was read. */
 struct inbox_pos {
-	uint64_t file;	 /* number in the file's name */
+	uint64_t file; /* number in the file's name */
 	uint64_t offset;
 };
 

@@ -48,25 +48,25 @@ enum fact_text {
 
 /* nsteps is valid; not so under a stepmgr, whose step numbers slurmctld does not know */
 #define FACT_HAS_NSTEPS UINT32_C(1)
-#define FACT_HAS_BATCH UINT32_C(2)  /* a batch job */
-#define FACT_IS_START UINT32_C(4)   /* the job starts: the entry is INBOX_START, not INBOX_END */
+#define FACT_HAS_BATCH UINT32_C(2) /* a batch job */
+#define FACT_IS_START UINT32_C(4)  /* the job starts: the entry is INBOX_START, not INBOX_END */
 /* a later part of a resized job: slurmdbd has all its steps under the first part */
 #define FACT_NO_STEPS UINT32_C(8)
 
 struct job_facts {
 	uint32_t job_id;
 	uint32_t restart_count;
-	uint32_t state;			       /* Slurm's job_state, with its flags */
+	uint32_t state; /* Slurm's job_state, with its flags */
 	uint32_t user_id, group_id;
-	uint32_t array_job_id, array_task_id;  /* FACT_UNKNOWN: not in an array */
-	uint32_t het_job_id, het_job_offset;   /* FACT_UNKNOWN: not in a het job */
-	uint32_t time_limit_min;	       /* FACT_UNKNOWN: no limit */
+	uint32_t array_job_id, array_task_id; /* FACT_UNKNOWN: not in an array */
+	uint32_t het_job_id, het_job_offset;  /* FACT_UNKNOWN: not in a het job */
+	uint32_t time_limit_min;	      /* FACT_UNKNOWN: no limit */
 	uint32_t priority;
 	uint32_t total_nodes, total_cpus;
-	uint32_t exit_status, derived_status;  /* Slurm's; see record_exit_status() */
+	uint32_t exit_status, derived_status; /* Slurm's; see record_exit_status() */
 	/* slurmctld's next_step_id: steps 0 to nsteps - 1 were created */
 	uint32_t nsteps;
-	uint32_t flags;			       /* FACT_HAS_*, FACT_IS_START, FACT_NO_STEPS */
+	uint32_t flags; /* FACT_HAS_*, FACT_IS_START, FACT_NO_STEPS */
 	/* bit mask, 1 << enum fact_text: texts to read from slurmdbd */
 	uint32_t left_out;
 	uint32_t text_used;
@@ -97,8 +97,8 @@ struct job_key {
 	uint32_t array_job_id, array_task_id; /* FACT_UNKNOWN: not in an array */
 	uint32_t het_job_id, het_job_offset;  /* FACT_UNKNOWN: not in a het job */
 	uint32_t user_id;
-	uint32_t state;			      /* Slurm's job_state, with its flags */
-	uint64_t submit, start, end;	      /* seconds since the epoch; 0: never */
+	uint32_t state;		     /* Slurm's job_state, with its flags */
+	uint64_t submit, start, end; /* seconds since the epoch; 0: never */
 };
 
 /* Makes facts from KEY; all texts are marked as left out, all other numbers are unknown. */
@@ -111,10 +111,10 @@ struct job_site {
 	uint32_t flags;	      /* SITE_* */
 	uint32_t zero;
 };
-#define SITE_UNMEASURED UINT32_C(1)  /* AcctGatherEnergyType is none */
-#define SITE_NO_USAGE UINT32_C(2)    /* JobAcctGatherType is none */
+#define SITE_UNMEASURED UINT32_C(1) /* AcctGatherEnergyType is none */
+#define SITE_NO_USAGE UINT32_C(2)   /* JobAcctGatherType is none */
 #define SITE_HAS_SLURMDBD UINT32_C(4)
-#define SITE_HAS_EXTERN UINT32_C(8)  /* PrologFlags=Contain: a job that started has an extern step */
+#define SITE_HAS_EXTERN UINT32_C(8) /* PrologFlags=Contain: a job that started has an extern step */
 
 /* What the hook cost slurmctld since it loaded the plugin, in ns. */
 #define HOOK_COST_BUCKETS 8
@@ -132,8 +132,7 @@ static inline uint64_t hook_cost_bound_ns(unsigned int bucket)
  * lack are unknown. -EINVAL: not complete facts. -ENOMEM. This function is in libstore, not in
  * libinbox.
  */
-int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster,
-			struct record **ret);
+int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster, struct record **ret);
 /*
  * Writes the record_key() of these facts without making the record. -EINVAL: not complete facts, or
  * no job id; -ENOSPC: ROOM is too small.

@@ -11,7 +11,8 @@
 #include "src/libstore/job_facts.h"
 #include "src/libutil/util.h"
 
-static const size_t fact_texts[FACT_TEXT_N] = { /* offset in struct record of each text */
+static const size_t fact_texts[FACT_TEXT_N] = {
+	/* offset in struct record of each text */
 	[FACT_JOB_NAME] = offsetof(struct record, job_name),
 	[FACT_USER] = offsetof(struct record, user_name),
 	[FACT_ACCOUNT] = offsetof(struct record, account),
@@ -56,8 +57,7 @@ static int facts_take_texts(const struct job_facts *f, struct record *r)
 	return 0;
 }
 
-int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster,
-			struct record **ret)
+int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster, struct record **ret)
 {
 	struct record *r;
 	int rc;

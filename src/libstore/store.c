@@ -10,12 +10,12 @@
 
 #define STUCK_NS (30 * NSEC_PER_SEC)
 
-static const char *const store_kinds[] = { [STORE_RECORD] = "record",
-					   [STORE_STEPS] = "steps",
-					   [STORE_START] = "start" };
-static const char *const store_job_states[] = { [STORE_JOB_ENDED] = "ended",
-						[STORE_JOB_FINAL] = "final",
-						[STORE_JOB_CORRECTED] = "corrected" };
+static const char *const store_kinds[] = {
+	[STORE_RECORD] = "record", [STORE_STEPS] = "steps", [STORE_START] = "start"
+};
+static const char *const store_job_states[] = {
+	[STORE_JOB_ENDED] = "ended", [STORE_JOB_FINAL] = "final", [STORE_JOB_CORRECTED] = "corrected"
+};
 
 const char *store_kind_name(enum store_kind kind)
 {
@@ -34,9 +34,8 @@ enum store_kind store_kind_by_name(const char *name)
 
 const char *store_job_state_name(enum store_job_state state)
 {
-	return state < ARRAY_SIZE(store_job_states) && store_job_states[state] ?
-		       store_job_states[state] :
-		       "unknown";
+	return state < ARRAY_SIZE(store_job_states) && store_job_states[state] ? store_job_states[state] :
+										 "unknown";
 }
 
 /* --- trouble ------------------------------------------------------------------------------------ */
@@ -101,8 +100,8 @@ static void store_note_full(struct store *s)
 	case LOGGER_BEGINS:
 		logger_error("ceems: store: %s holds %" PRIu64 " MB, StoreMaxSize is %" PRIu64
 			     " MB; job ends wait in the inbox until a sink takes records: see "
-			     "`ceems store status`", s->path, s->used_bytes >> 20,
-			     s->max_bytes >> 20);
+			     "`ceems store status`",
+			     s->path, s->used_bytes >> 20, s->max_bytes >> 20);
 		break;
 	case LOGGER_ENDS:
 		logger_info("ceems: store: %s takes job ends again", s->path);
@@ -480,8 +479,7 @@ int store_jobs_pull(struct store *s, uint64_t now, uint64_t pause_max, struct er
 	return store_run(s, stmt, err);
 }
 
-int store_jobs_due(struct store *s, uint64_t now, size_t max, store_job_fn *fn, void *ctx,
-		   struct errmsg *err)
+int store_jobs_due(struct store *s, uint64_t now, size_t max, store_job_fn *fn, void *ctx, struct errmsg *err)
 {
 	int64_t *id = calloc(max ? max : 1, sizeof(*id));
 	size_t n = 0;
@@ -560,8 +558,8 @@ int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err)
 	return rc;
 }
 
-int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json,
-			size_t len, uint64_t ended, uint64_t *ret_seq, struct errmsg *err)
+int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json, size_t len,
+			uint64_t ended, uint64_t *ret_seq, struct errmsg *err)
 {
 	int rc = 0;
 	sqlite3_stmt *stmt;
@@ -689,8 +687,8 @@ static int store_cursor_move(struct store *s, const char *sink, uint64_t seq, ui
 	return store_run(s, stmt, err);
 }
 
-int store_sink_settle(struct store *s, const char *sink, uint64_t seq,
-		      const struct store_refusal *refusal, size_t n, struct errmsg *err)
+int store_sink_settle(struct store *s, const char *sink, uint64_t seq, const struct store_refusal *refusal,
+		      size_t n, struct errmsg *err)
 {
 	uint64_t from = 0;
 	int rc = store_begin(s, err);
@@ -757,8 +755,7 @@ int store_meta_get(struct store *s, const char *name, void *buf, size_t size, si
 	return rc;
 }
 
-int store_meta_set(struct store *s, const char *name, const void *data, size_t len,
-		   struct errmsg *err)
+int store_meta_set(struct store *s, const char *name, const void *data, size_t len, struct errmsg *err)
 {
 	int rc = 0;
 	sqlite3_stmt *stmt = store_stmt(s, STMT_META_SET, &rc, err);
@@ -816,11 +813,9 @@ int store_reclaim(struct store *s, uint64_t jobs_before, struct errmsg *err)
 		return rc;
 	rc = store_sinks_min(s, &delivered, err);
 	if (rc == 0)
-		rc = records = store_reclaim_rows(s, STMT_RECLAIM_RECORDS, delivered,
-						  STORE_RECLAIM_MAX, err);
+		rc = records = store_reclaim_rows(s, STMT_RECLAIM_RECORDS, delivered, STORE_RECLAIM_MAX, err);
 	if (rc >= 0)
-		rc = jobs = store_reclaim_rows(s, STMT_RECLAIM_JOBS, jobs_before,
-					       STORE_RECLAIM_MAX, err);
+		rc = jobs = store_reclaim_rows(s, STMT_RECLAIM_JOBS, jobs_before, STORE_RECLAIM_MAX, err);
 	if (rc >= 0)
 		rc = store_shrink(s, err);
 	if (rc < 0) {
@@ -864,8 +859,8 @@ bool store_is_stuck(struct store *s)
 		return false;
 	if (!atomic_exchange(&s->is_stuck_told, true))
 		logger_error("ceems: store: the disk of %s has not answered for %" PRIu64
-			     " s; job ends wait in the inbox", s->path,
-			     (now - since) / NSEC_PER_SEC);
+			     " s; job ends wait in the inbox",
+			     s->path, (now - since) / NSEC_PER_SEC);
 	return true;
 }
 

@@ -56,8 +56,8 @@ const char *store_job_state_name(enum store_job_state state);
 struct store;
 
 struct store_options {
-	const char *dir;    /* StoreDir; created if missing */
-	uint64_t max_bytes; /* StoreMaxSize in bytes; 0: no limit */
+	const char *dir;       /* StoreDir; created if missing */
+	uint64_t max_bytes;    /* StoreMaxSize in bytes; 0: no limit */
 	uint64_t (*now)(void); /* wall clock in seconds; NULL: time() */
 };
 
@@ -105,7 +105,7 @@ struct store_job {
 	enum store_job_state state;
 	/* when to handle the job again, seconds since the epoch; STORE_NEVER: never */
 	uint64_t next_try;
-	uint64_t ended;    /* end of the job, seconds since the epoch; 0: unknown */
+	uint64_t ended;	   /* end of the job, seconds since the epoch; 0: unknown */
 	const void *facts; /* used part of struct job_facts; NULL: none */
 	size_t facts_len;
 };
@@ -156,11 +156,12 @@ int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
  * Appends a record. *RET_SEQ (may be NULL) is its number; numbers grow and are never reused. ENDED
  * is the job's end (0: none). -ENOSPC: more than max_bytes are used.
  */
-int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json,
-			size_t len, uint64_t ended, uint64_t *ret_seq, struct errmsg *err);
+int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json, size_t len,
+			uint64_t ended, uint64_t *ret_seq, struct errmsg *err);
 
 /*
- * store_put.c: appends R, in parts if it is long. A script that is too long for a message is left out. KEY is R's record_key().
+ * store_put.c: appends R, in parts if it is long. A script that is too long for a message is left out. KEY is
+ * R's record_key().
  */
 struct record;
 int store_put_record(struct store *s, const char *key, struct record *r, struct errmsg *err);
@@ -184,8 +185,8 @@ struct store_refusal {
  * store_begin(). A refused record stays in the store until it is replayed, or until SINK takes a
  * later record with the same key.
  */
-int store_sink_settle(struct store *s, const char *sink, uint64_t seq,
-		      const struct store_refusal *refusal, size_t n, struct errmsg *err);
+int store_sink_settle(struct store *s, const char *sink, uint64_t seq, const struct store_refusal *refusal,
+		      size_t n, struct errmsg *err);
 
 /*
  * Waits at most TIMEOUT_NS for a record whose number is above *SEEN, and sets *SEEN to the newest
@@ -211,8 +212,7 @@ void store_end_waits(struct store *s);
 int store_meta_get(struct store *s, const char *name, void *buf, size_t size, size_t *ret_len,
 		   struct errmsg *err);
 /* Stores the LEN bytes of DATA as value NAME. */
-int store_meta_set(struct store *s, const char *name, const void *data, size_t len,
-		   struct errmsg *err);
+int store_meta_set(struct store *s, const char *name, const void *data, size_t len, struct errmsg *err);
 
 /* --- upkeep ------------------------------------------------------------------------------------- */
 
@@ -235,8 +235,8 @@ bool store_is_stuck(struct store *s);
 struct store_size {
 	uint64_t used_bytes; /* bytes of rows; the file may be larger */
 	uint64_t max_bytes;
-	bool is_full;	     /* new jobs are refused, see store_job_put() */
-	bool is_over;	     /* records are refused, too, see store_record_append() */
+	bool is_full; /* new jobs are refused, see store_job_put() */
+	bool is_over; /* records are refused, too, see store_record_append() */
 };
 /* Returns the sizes as of the last transaction. Needs no store_begin(). */
 void store_get_size(struct store *s, struct store_size *ret);

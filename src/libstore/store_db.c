@@ -66,9 +66,8 @@ int store_db_path(const char *dir, char *buf, size_t size, struct errmsg *err)
 {
 	int n = snprintf(buf, size, "%s/" STORE_FILE, dir);
 
-	return n < 0 || (size_t)n >= size ?
-		       errmsg_set(err, -ENAMETOOLONG, "%s: the path is too long", dir) :
-		       0;
+	return n < 0 || (size_t)n >= size ? errmsg_set(err, -ENAMETOOLONG, "%s: the path is too long", dir) :
+					    0;
 }
 
 int store_db_exec(sqlite3 *db, const char *sql, const char *path, struct errmsg *err)
@@ -78,8 +77,7 @@ int store_db_exec(sqlite3 *db, const char *sql, const char *path, struct errmsg 
 	return result == SQLITE_OK ? 0 : store_db_error(db, result, path, err);
 }
 
-int store_db_number(sqlite3 *db, const char *sql, const char *path, int64_t *ret,
-		    struct errmsg *err)
+int store_db_number(sqlite3 *db, const char *sql, const char *path, int64_t *ret, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	int result = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
@@ -105,8 +103,7 @@ int store_db_open(const char *path, int flags, sqlite3 **ret, struct errmsg *err
 
 	if (!sqlite3_threadsafe())
 		return errmsg_set(err, -ENOTSUP, "libsqlite3 was built without threads");
-	result = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
-				 NULL);
+	result = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
 	if (result != SQLITE_OK) {
 		rc = store_db_error(db, result, path, err);
 		(void)sqlite3_close(db);
@@ -141,8 +138,10 @@ int store_db_check_layout(sqlite3 *db, const char *path, struct errmsg *err)
 	if (application != STORE_APPLICATION_ID)
 		return errmsg_set(err, -EPROTO, "%s: is another program's database", path);
 	if (layout != STORE_LAYOUT)
-		return errmsg_set(err, -EPROTO, "%s: has layout %" PRId64 ", this version of "
+		return errmsg_set(err, -EPROTO,
+				  "%s: has layout %" PRId64 ", this version of "
 				  "slurm-ceems knows %d: install the version that wrote it, or move "
-				  "the file away", path, layout, STORE_LAYOUT);
+				  "the file away",
+				  path, layout, STORE_LAYOUT);
 	return 0;
 }

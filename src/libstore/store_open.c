@@ -31,8 +31,8 @@ static int store_lock_failed(const char *dir, int fd, struct errmsg *err)
 
 	pid[n > 0 ? (size_t)n : 0] = '\0';
 	pid[strcspn(pid, "\n")] = '\0';
-	return errmsg_set(err, -EBUSY, "%s belongs to another ceems-recorder (pid %s): stop that one",
-			  dir, pid[0] ? pid : "unknown");
+	return errmsg_set(err, -EBUSY, "%s belongs to another ceems-recorder (pid %s): stop that one", dir,
+			  pid[0] ? pid : "unknown");
 }
 
 static int store_take_lock(const char *dir, int *ret_fd, struct errmsg *err)
@@ -115,8 +115,7 @@ static int store_check_pages(sqlite3 *db, const char *path, struct errmsg *err)
 	if (result != SQLITE_ROW)
 		rc = store_db_error(db, result, path, err);
 	else if (strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
-		rc = errmsg_set(err, -EUCLEAN, "%s: %s", path,
-				(const char *)sqlite3_column_text(stmt, 0));
+		rc = errmsg_set(err, -EUCLEAN, "%s: %s", path, (const char *)sqlite3_column_text(stmt, 0));
 	(void)sqlite3_finalize(stmt);
 	return rc;
 }
@@ -182,8 +181,8 @@ static int store_set_aside(const char *path, const char *why, uint64_t now, stru
 	(void)snprintf(aside, sizeof(aside), "%s-shm", path);
 	(void)unlink(aside);
 	logger_error("ceems: store: %s; set aside as %s.corrupt-%s, a new file is begun; slurmdbd is asked "
-		     "for the jobs, and `sqlite3 FILE .recover` shows what was not delivered", why,
-		     path, stamp);
+		     "for the jobs, and `sqlite3 FILE .recover` shows what was not delivered",
+		     why, path, stamp);
 	return 0;
 }
 

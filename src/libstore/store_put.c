@@ -11,8 +11,8 @@
 #define PART_MAX_BYTES (900 << 10)
 
 /* Splits a record into parts. A job that is too large to write must not stop all others. */
-static int put_make_parts(const char *key, struct record *record, struct record_part **ret,
-			 size_t *ret_n, struct errmsg *err)
+static int put_make_parts(const char *key, struct record *record, struct record_part **ret, size_t *ret_n,
+			  struct errmsg *err)
 {
 	int rc = record_to_parts(record, PART_MAX_BYTES, ret, ret_n, err);
 

@@ -37,9 +37,8 @@ int store_view_open(const char *dir, bool writable, struct store_view **ret, str
 	if (rc == 0 && access(v->path, R_OK) < 0)
 		rc = errmsg_errno(err, -errno, "%s", v->path);
 	if (rc == 0)
-		rc = store_db_open(v->path,
-				   writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY,
-				   &v->db, err);
+		rc = store_db_open(v->path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, &v->db,
+				   err);
 	if (rc == 0)
 		rc = store_db_check_layout(v->db, v->path, err);
 	if (rc == 1)
@@ -68,8 +67,7 @@ static int view_error(const struct store_view *v, int result, struct errmsg *err
 	return store_db_error(v->db, result, v->path, err);
 }
 
-static int view_prepare(const struct store_view *v, const char *sql, sqlite3_stmt **ret,
-			struct errmsg *err)
+static int view_prepare(const struct store_view *v, const char *sql, sqlite3_stmt **ret, struct errmsg *err)
 {
 	int result = sqlite3_prepare_v2(v->db, sql, -1, ret, NULL);
 
@@ -84,8 +82,7 @@ static uint64_t view_column(sqlite3_stmt *stmt, int i)
 }
 
 /* Reads one row of numbers; NULL, or no row, gives 0. */
-static int view_row(const struct store_view *v, sqlite3_stmt *stmt, uint64_t *ret, int n,
-		    struct errmsg *err)
+static int view_row(const struct store_view *v, sqlite3_stmt *stmt, uint64_t *ret, int n, struct errmsg *err)
 {
 	int result = sqlite3_step(stmt);
 	int i;
@@ -108,8 +105,8 @@ static bool view_is_job(const char *key, uint64_t job_id)
 	return strtoull(slash + 1, &end, 10) == job_id && *end == ',';
 }
 
-static int view_walk(const struct store_view *v, const struct store_pick *pick,
-		     sqlite3_stmt *stmt, store_row_fn *fn, void *ctx, struct errmsg *err)
+static int view_walk(const struct store_view *v, const struct store_pick *pick, sqlite3_stmt *stmt,
+		     store_row_fn *fn, void *ctx, struct errmsg *err)
 {
 	size_t rows = 0;
 	size_t bytes = 0;
@@ -188,8 +185,8 @@ int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, str
 }
 
 /* Runs SQL with SINK as ?1 and KINDS as ?2, and reads its row into N[SIZE]. */
-static int view_sink_row(struct store_view *v, const char *sql, const char *sink, unsigned int kinds, uint64_t *n,
-			 size_t size, struct errmsg *err)
+static int view_sink_row(struct store_view *v, const char *sql, const char *sink, unsigned int kinds,
+			 uint64_t *n, size_t size, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	int rc = view_prepare(v, sql, &stmt, err);
@@ -203,8 +200,8 @@ static int view_sink_row(struct store_view *v, const char *sql, const char *sink
 	return rc;
 }
 
-int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds,
-		    struct store_sink_status *ret, struct errmsg *err)
+int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_status *ret,
+		    struct errmsg *err)
 {
 	uint64_t n[5];
 	int rc = view_sink_row(v,
@@ -217,8 +214,9 @@ int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds,
 
 	if (rc < 0)
 		return rc;
-	*ret = (struct store_sink_status){ .seq = n[0], .waiting = n[1], .waiting_bytes = n[2],
-					   .oldest = n[3], .refused = n[4] };
+	*ret = (struct store_sink_status){
+		.seq = n[0], .waiting = n[1], .waiting_bytes = n[2], .oldest = n[3], .refused = n[4]
+	};
 	(void)snprintf(ret->name, sizeof(ret->name), "%s", sink);
 	return 0;
 }
@@ -277,8 +275,9 @@ int store_view_status(struct store_view *v, uint64_t now, struct store_status *r
 }
 
 /*
- * Counting the rows would read an index of all. Numbers are used in order and records go from the lowest, except those that
- * some sink refused. So from the first that nobody refused on, each number has a row, and below it each refused one.
+ * Counting the rows would read an index of all. Numbers are used in order and records go from the lowest,
+ * except those that some sink refused. So from the first that nobody refused on, each number has a row, and
+ * below it each refused one.
  */
 int store_view_counts(struct store_view *v, struct store_counts *ret, struct errmsg *err)
 {
@@ -309,18 +308,19 @@ int store_view_counts(struct store_view *v, struct store_counts *ret, struct err
 }
 
 /* Numbers have no gaps, so a difference of numbers counts records; COUNT(*) would read them all. */
-int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_lag *ret,
-			struct errmsg *err)
+int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds,
+			struct store_sink_lag *ret, struct errmsg *err)
 {
 	uint64_t n[3];
-	int rc = view_sink_row(v,
-			       "WITH c (seq) AS (SELECT MAX(IFNULL((SELECT seq FROM sink WHERE name = ?1), 0), "
-			       "IFNULL((SELECT MIN(seq) - 1 FROM record), 0))) "
-			       "SELECT IFNULL((SELECT MAX(seq) FROM record), 0) - (SELECT seq FROM c), "
-			       "(SELECT time FROM record WHERE seq > (SELECT seq FROM c) AND (1 << kind) & ?2 "
-			       "ORDER BY seq LIMIT 1), "
-			       "(SELECT COUNT(*) FROM refused WHERE sink = ?1)",
-			       sink, kinds, n, ARRAY_SIZE(n), err);
+	int rc = view_sink_row(
+		v,
+		"WITH c (seq) AS (SELECT MAX(IFNULL((SELECT seq FROM sink WHERE name = ?1), 0), "
+		"IFNULL((SELECT MIN(seq) - 1 FROM record), 0))) "
+		"SELECT IFNULL((SELECT MAX(seq) FROM record), 0) - (SELECT seq FROM c), "
+		"(SELECT time FROM record WHERE seq > (SELECT seq FROM c) AND (1 << kind) & ?2 "
+		"ORDER BY seq LIMIT 1), "
+		"(SELECT COUNT(*) FROM refused WHERE sink = ?1)",
+		sink, kinds, n, ARRAY_SIZE(n), err);
 
 	if (rc == 0)
 		*ret = (struct store_sink_lag){ .waiting = n[1] ? n[0] : 0, .oldest = n[1], .refused = n[2] };

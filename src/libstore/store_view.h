@@ -33,11 +33,11 @@ struct store_row {
 
 /* Selects rows; all zero selects all. */
 struct store_pick {
-	uint64_t after;	     /* only rows with a larger seq */
-	unsigned int kinds;  /* STORE_MASK() of several kinds; 0: all kinds */
-	const char *key;     /* only the record with this key, and its parts */
-	uint64_t job_id;     /* only rows whose key has this job id */
-	const char *refused; /* only rows that this sink refused */
+	uint64_t after;		    /* only rows with a larger seq */
+	unsigned int kinds;	    /* STORE_MASK() of several kinds; 0: all kinds */
+	const char *key;	    /* only the record with this key, and its parts */
+	uint64_t job_id;	    /* only rows whose key has this job id */
+	const char *refused;	    /* only rows that this sink refused */
 	size_t max_rows, max_bytes; /* the row that reaches max_bytes is the last one */
 };
 
@@ -50,7 +50,9 @@ typedef int store_row_fn(void *ctx, const struct store_row *row);
 int store_view_records(struct store_view *v, const struct store_pick *pick, store_row_fn *fn, void *ctx,
 		       struct errmsg *err);
 
-/* Sets *RET to the cursor of SINK, the number of the last settled row. 0: no cursor, or nothing settled yet. */
+/*
+ * Sets *RET to the cursor of SINK, the number of the last settled row. 0: no cursor, or nothing settled yet.
+ */
 int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, struct errmsg *err);
 
 struct store_sink_status {
@@ -62,16 +64,16 @@ struct store_sink_status {
 };
 
 /* Returns the status of SINK, which takes records of KINDS. */
-int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds,
-		    struct store_sink_status *ret, struct errmsg *err);
+int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_status *ret,
+		    struct errmsg *err);
 /* Calls FN with the name of every sink that has a cursor; a non-zero result of FN ends the walk. */
 typedef int store_sink_fn(void *ctx, const char *name);
 int store_view_sinks(struct store_view *v, store_sink_fn *fn, void *ctx, struct errmsg *err);
 
 struct store_status {
 	uint64_t jobs[STORE_JOB_CORRECTED + 1]; /* indexed by enum store_job_state */
-	uint64_t overdue;	/* jobs whose next_try is NOW or earlier */
-	uint64_t oldest_due;	/* earliest next_try of these jobs; 0: none */
+	uint64_t overdue;			/* jobs whose next_try is NOW or earlier */
+	uint64_t oldest_due;			/* earliest next_try of these jobs; 0: none */
 	uint64_t records, record_bytes;
 	uint64_t used_bytes, file_bytes;
 	uint64_t layout;
@@ -82,7 +84,7 @@ int store_view_status(struct store_view *v, uint64_t now, struct store_status *r
 /* Counts that are fast, however many records wait. */
 struct store_counts {
 	uint64_t jobs[STORE_JOB_CORRECTED + 1]; /* indexed by enum store_job_state */
-	uint64_t oldest_end; /* earliest end of a job without a record; 0: none */
+	uint64_t oldest_end;			/* earliest end of a job without a record; 0: none */
 	uint64_t records;
 	uint64_t file_bytes;
 };
@@ -95,8 +97,8 @@ struct store_sink_lag {
 	uint64_t refused;
 };
 /* Returns how far SINK is behind; fast, however many records wait. */
-int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_lag *ret,
-			struct errmsg *err);
+int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds,
+			struct store_sink_lag *ret, struct errmsg *err);
 
 /* Like store_meta_get(). */
 int store_view_meta(struct store_view *v, const char *name, void *buf, size_t size, size_t *ret_len,

@@ -16,9 +16,9 @@ struct csv {
 	char *next, *end;
 	char *line_begin;
 	size_t line, column; /* position of the last field, from 1 on */
-	size_t inner_lines;   /* newlines inside fields of this record */
-	bool is_line_end;     /* the next field starts a new record */
-	bool is_broken;	      /* the last byte was a separator, so one empty field follows */
+	size_t inner_lines;  /* newlines inside fields of this record */
+	bool is_line_end;    /* the next field starts a new record */
+	bool is_broken;	     /* the last byte was a separator, so one empty field follows */
 };
 
 /* Starts reading TEXT, which has LEN bytes and a NUL. Reading changes TEXT. */

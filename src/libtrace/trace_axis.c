@@ -100,7 +100,8 @@ static const char *unit_of(const struct trace_column *c)
 		return is_rate ? "B/s" : "B";
 	if (c->metric == METRIC_N)
 		return "";
-	return is_rate ? unit_table[metric_table[c->metric].unit].rate : unit_table[metric_table[c->metric].unit].base;
+	return is_rate ? unit_table[metric_table[c->metric].unit].rate :
+			 unit_table[metric_table[c->metric].unit].base;
 }
 
 const char *trace_axis_value(const struct trace_column *c, double value, char buf[TRACE_AXIS_TEXT])
@@ -144,8 +145,9 @@ const char *trace_axis_time(double s, char buf[TRACE_AXIS_TEXT])
 
 double trace_axis_tick(double seconds, unsigned int n)
 {
-	static const double nice[] = { 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,	 1,    2,    5,	    10,	   20,	  30,
-				       60,   120,  300,	 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400 };
+	static const double nice[] = { 0.01, 0.02, 0.05, 0.1,  0.2,   0.5,   1,	    2,
+				       5,    10,   20,	 30,   60,    120,   300,   600,
+				       900,  1800, 3600, 7200, 10800, 21600, 43200, 86400 };
 	double tick;
 	size_t i;
 

@@ -58,13 +58,14 @@ static int no_column(const struct trace_column *c, size_t n, const char *item, s
 	size_t i;
 
 	for (i = 0; i < n && used < sizeof(known); i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", c[i].name);
-	return errmsg_set(err, -ENOENT, "'%.*s' is not in the trace; there are %s%s", (int)(len > 64 ? 64 : len), item,
-			  known, used < sizeof(known) ? "" : "...");
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 c[i].name);
+	return errmsg_set(err, -ENOENT, "'%.*s' is not in the trace; there are %s%s",
+			  (int)(len > 64 ? 64 : len), item, known, used < sizeof(known) ? "" : "...");
 }
 
-int trace_columns_pick(const struct trace_table *table, size_t n, const char *metrics, struct trace_column **ret,
-		       size_t *ret_n, struct errmsg *err)
+int trace_columns_pick(const struct trace_table *table, size_t n, const char *metrics,
+		       struct trace_column **ret, size_t *ret_n, struct errmsg *err)
 {
 	struct trace_column *all = NULL, *picked;
 	size_t nall, npicked = 0;

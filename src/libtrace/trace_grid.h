@@ -26,8 +26,8 @@ struct trace_grid {
  * metrics, separated by commas; NULL: all. The caller frees *RET. -ENOENT: a name is unknown (ERR
  * lists the known names); -EINVAL: METRICS has no name; -ENOMEM.
  */
-int trace_columns_pick(const struct trace_table *table, size_t n, const char *metrics, struct trace_column **ret,
-		       size_t *ret_n, struct errmsg *err);
+int trace_columns_pick(const struct trace_table *table, size_t n, const char *metrics,
+		       struct trace_column **ret, size_t *ret_n, struct errmsg *err);
 
 /*
  * Makes the grid of TABLE[n] with intervals of EVERY_NS. On success the grid owns COLUMN. -ERANGE:

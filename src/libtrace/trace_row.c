@@ -160,7 +160,8 @@ size_t trace_row_header(const struct trace_row *r, char *buf)
 	unsigned int m;
 
 	row_put(&t, TRACE_COLUMN_NODE "," TRACE_COLUMN_TIME "," TRACE_COLUMN_MONO "," TRACE_COLUMN_EVENT
-				      "," TRACE_COLUMN_DROPPED "," TRACE_COLUMN_MISSED ",working_set_bytes,page_cache_bytes");
+				      "," TRACE_COLUMN_DROPPED "," TRACE_COLUMN_MISSED
+				      ",working_set_bytes,page_cache_bytes");
 	metric_foreach(m) {
 		if (!r->is_column[m])
 			continue;
@@ -223,7 +224,8 @@ size_t trace_row_begin(struct trace_row *r, const struct trace_sample *s, char *
 	return t.used;
 }
 
-static void row_put_metric(struct row_text *t, struct trace_row *r, enum metric m, const struct trace_sample *s)
+static void row_put_metric(struct row_text *t, struct trace_row *r, enum metric m,
+			   const struct trace_sample *s)
 {
 	const struct metric_info *info = &metric_table[m];
 	uint64_t value = s->values.value[m];

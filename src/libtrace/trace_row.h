@@ -21,7 +21,7 @@
 #define TRACE_COLUMN_NODE "node"
 #define TRACE_COLUMN_TIME "time_utc"
 #define TRACE_COLUMN_MONO "monotonic_s"
-#define TRACE_COLUMN_EVENT "event" /* a TRACE_EVENT_ or empty */
+#define TRACE_COLUMN_EVENT "event"	       /* a TRACE_EVENT_ or empty */
 #define TRACE_COLUMN_DROPPED "dropped_samples" /* samples dropped up to this row */
 #define TRACE_COLUMN_MISSED "missed_samples"
 

@@ -27,7 +27,7 @@ struct trace_sample {
 	uint64_t cache_bytes;	   /* page cache in bytes; TRACE_UNKNOWN: unknown */
 	/* intervals without a sample so far: the node was too busy for a tick */
 	uint64_t missed;
-	uint32_t dropped;	   /* samples dropped so far: ceems-trace was too slow */
+	uint32_t dropped; /* samples dropped so far: ceems-trace was too slow */
 	uint32_t is_last;
 	struct values values; /* the values that were read for this tick */
 };

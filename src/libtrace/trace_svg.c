@@ -12,17 +12,20 @@
 #define LEFT 96
 #define RIGHT 24
 #define TOP 56
-#define PANEL 168 /* height of a panel, with its title and time axis */
+#define PANEL 168  /* height of a panel, with its title and time axis */
 #define HEIGHT 104 /* height of a panel's curve */
 #define PLOT_WIDTH (WIDTH - LEFT - RIGHT)
 #define TICKS 8
 
 static const char head[] =
-	"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n"
+	"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+	"role=\"img\">\n"
 	"<style>\n" /* no CSS variables: some viewers do not support them */
-	"text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-size:17px;font-weight:600}.name{font-weight:600}\n"
+	"text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-size:17px;font-weight:600}"
+	".name{font-weight:600}\n"
 	".paper{fill:#ffffff}.soft{fill:#59636e}.grid{stroke:#d8dee4;fill:none}\n"
-	".line{stroke:#0a6ebd;stroke-width:1.5;stroke-linejoin:round;fill:none}.fill{fill:#0a6ebd;fill-opacity:.15}\n"
+	".line{stroke:#0a6ebd;stroke-width:1.5;stroke-linejoin:round;fill:none}.fill{fill:#0a6ebd;"
+	"fill-opacity:.15}\n"
 	"@media (prefers-color-scheme:dark){text{fill:#e6edf3}.paper{fill:#0d1117}.soft{fill:#9198a1}"
 	".grid{stroke:#30363d}.line{stroke:#58a6ff}.fill{fill:#58a6ff;fill-opacity:.2}}\n"
 	"</style>\n";
@@ -58,8 +61,8 @@ static double svg_x(const struct trace_grid *g, uint64_t t_ns)
  * Draws the curve of rows FROM to UNTIL - 1, all of them known, as steps: one step per row.
  * IS_AREA: closes the curve at BASE, to be filled.
  */
-static void svg_path(const struct trace_grid *g, size_t column, const struct trace_axis *a, size_t from, size_t until,
-		     double base, bool is_area, FILE *out)
+static void svg_path(const struct trace_grid *g, size_t column, const struct trace_axis *a, size_t from,
+		     size_t until, double base, bool is_area, FILE *out)
 {
 	size_t i;
 
@@ -82,7 +85,8 @@ static void svg_path(const struct trace_grid *g, size_t column, const struct tra
 }
 
 /* Draws the curve of a column, with gaps where values are unknown. */
-static void svg_curve(const struct trace_grid *g, size_t column, const struct trace_axis *a, double base, FILE *out)
+static void svg_curve(const struct trace_grid *g, size_t column, const struct trace_axis *a, double base,
+		      FILE *out)
 {
 	size_t from = 0, until;
 
@@ -91,7 +95,8 @@ static void svg_curve(const struct trace_grid *g, size_t column, const struct tr
 			from++;
 			continue;
 		}
-		for (until = from; until < g->nrows && !isnan(g->value[until * g->ncolumns + column]); until++)
+		for (until = from; until < g->nrows && !isnan(g->value[until * g->ncolumns + column]);
+		     until++)
 			;
 		svg_path(g, column, a, from, until, base, /* is_area= */ true, out);
 		svg_path(g, column, a, from, until, base, /* is_area= */ false, out);
@@ -110,8 +115,9 @@ static void svg_time_axis(const struct trace_grid *g, double base, FILE *out)
 		const double x = LEFT + t / seconds * PLOT_WIDTH;
 
 		(void)fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fv4\"/>", x, base);
-		(void)fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x,
-			      base + 18, trace_axis_time(t, text));
+		(void)fprintf(out,
+			      "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+			      x, base + 18, trace_axis_time(t, text));
 	}
 }
 
@@ -124,12 +130,13 @@ static void svg_value_axis(const struct trace_axis *a, double base, FILE *out)
 		const double y = base - i * HEIGHT / 2.0;
 
 		(void)fprintf(out, "<path class=\"grid\" d=\"M%d %.1fh%d\"/>", LEFT, y, PLOT_WIDTH);
-		(void)fprintf(out, "<text class=\"soft\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT - 8,
-			      y + 4, trace_axis_value(a->column, a->top * i / 2, text));
+		(void)fprintf(out, "<text class=\"soft\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+			      LEFT - 8, y + 4, trace_axis_value(a->column, a->top * i / 2, text));
 	}
 }
 
-static void svg_panel(const struct trace_grid *g, size_t column, const struct trace_axis *a, unsigned int nth, FILE *out)
+static void svg_panel(const struct trace_grid *g, size_t column, const struct trace_axis *a, unsigned int nth,
+		      FILE *out)
 {
 	const double base = TOP + nth * PANEL + 28 + HEIGHT;
 	char title[64], max[TRACE_AXIS_TEXT], mean[TRACE_AXIS_TEXT];
@@ -137,9 +144,11 @@ static void svg_panel(const struct trace_grid *g, size_t column, const struct tr
 	trace_axis_title(a->column, title, sizeof(title));
 	(void)fprintf(out, "<text class=\"name\" x=\"%d\" y=\"%.1f\">", LEFT, base - HEIGHT - 10);
 	svg_text(title, out);
-	(void)fprintf(out, "</text><text class=\"soft\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">max %s, %s %s</text>\n",
-		      WIDTH - RIGHT, base - HEIGHT - 10, trace_axis_value(a->column, a->max, max),
-		      trace_axis_mean_name(a->column), trace_axis_value(a->column, a->mean, mean));
+	(void)fprintf(
+		out,
+		"</text><text class=\"soft\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">max %s, %s %s</text>\n",
+		WIDTH - RIGHT, base - HEIGHT - 10, trace_axis_value(a->column, a->max, max),
+		trace_axis_mean_name(a->column), trace_axis_value(a->column, a->mean, mean));
 	svg_value_axis(a, base, out);
 	svg_time_axis(g, base, out);
 	svg_curve(g, column, a, base, out);

@@ -17,8 +17,8 @@
 #define TIME_MAX_NS (UINT64_MAX / 4)
 
 /* The first columns, in this order; the numbers are behind them. The oldest traces lack the last one. */
-static const char *const heads[] = { TRACE_COLUMN_NODE, TRACE_COLUMN_TIME, TRACE_COLUMN_MONO, TRACE_COLUMN_EVENT,
-				     TRACE_COLUMN_DROPPED, TRACE_COLUMN_MISSED };
+static const char *const heads[] = { TRACE_COLUMN_NODE,	 TRACE_COLUMN_TIME,    TRACE_COLUMN_MONO,
+				     TRACE_COLUMN_EVENT, TRACE_COLUMN_DROPPED, TRACE_COLUMN_MISSED };
 enum head { HEAD_NODE, HEAD_TIME, HEAD_MONO, HEAD_EVENT, HEAD_DROPPED, HEAD_MISSED, HEAD_N };
 
 struct reader_row {

@@ -33,10 +33,10 @@ struct trace_table {
 	size_t ncolumns;
 	/* time of each row, ns since 1970: wall clock of the first row, plus the monotonic clock */
 	uint64_t *t_ns;
-	double *value;	/* [nrows][ncolumns]; NAN: unknown */
+	double *value; /* [nrows][ncolumns]; NAN: unknown */
 	size_t nrows;
 	uint64_t dropped, missed; /* samples: trace_sample.h; an old trace does not say what was missed: 0 */
-	bool is_whole; /* it has the last row, that of the step's end */
+	bool is_whole;		  /* it has the last row, that of the step's end */
 };
 
 /*

@@ -56,8 +56,11 @@ int as_user_become(const char *uid, char *groups)
 	return rc == 0 ? become_user((uid_t)id, gid, n) : rc;
 }
 
-/* An existing file is never used: it may be a link that another user left, or the file of the job's last run. */
-int as_user_create(const char *dir, const char *name, const char *suffix, char *path, size_t size, struct errmsg *err)
+/*
+ * An existing file is never used: it may be a link that another user left, or the file of the job's last run.
+ */
+int as_user_create(const char *dir, const char *name, const char *suffix, char *path, size_t size,
+		   struct errmsg *err)
 {
 	unsigned int i;
 	int fd, n;

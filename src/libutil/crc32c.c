@@ -33,8 +33,7 @@ static void table_init(void)
 	}
 	for (b = 0; b < 256; b++)
 		for (k = 1; k < 4; k++)
-			table[k][b] = (table[k - 1][b] >> 8) ^
-				      table[0][table[k - 1][b] & 0xff];
+			table[k][b] = (table[k - 1][b] >> 8) ^ table[0][table[k - 1][b] & 0xff];
 }
 
 uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len)
@@ -44,10 +43,9 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len)
 
 	(void)pthread_once(&table_once, table_init);
 	for (; len >= 4; len -= 4, p += 4) {
-		c ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-		     (uint32_t)p[3] << 24;
-		c = table[3][c & 0xff] ^ table[2][(c >> 8) & 0xff] ^
-		    table[1][(c >> 16) & 0xff] ^ table[0][c >> 24];
+		c ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+		c = table[3][c & 0xff] ^ table[2][(c >> 8) & 0xff] ^ table[1][(c >> 16) & 0xff] ^
+		    table[0][c >> 24];
 	}
 	for (; len; len--, p++)
 		c = (c >> 8) ^ table[0][(c ^ *p) & 0xff];
@@ -58,8 +56,7 @@ uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len)
 /*
  * The CRC32 instruction of SSE 4.2 takes 8 bytes at a time and is ten times as fast as the table.
  */
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const void *data,
-								 size_t len)
+__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const void *data, size_t len)
 {
 	const unsigned char *p = data;
 	uint64_t c = (uint32_t)~crc;

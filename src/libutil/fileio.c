@@ -91,8 +91,8 @@ int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err)
 }
 
 /* Reads the whole file at FD, whose status is ST, into malloc'ed, NUL-ended memory. */
-static int read_all(int fd, const struct stat *st, const char *path, size_t max, char **ret,
-		    size_t *ret_len, struct errmsg *err)
+static int read_all(int fd, const struct stat *st, const char *path, size_t max, char **ret, size_t *ret_len,
+		    struct errmsg *err)
 {
 	_cleanup_free_ char *buf = NULL;
 	size_t size;
@@ -115,8 +115,7 @@ static int read_all(int fd, const struct stat *st, const char *path, size_t max,
 	return 0;
 }
 
-int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
-		      struct errmsg *err)
+int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len, struct errmsg *err)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -209,8 +208,7 @@ static int replace_file(const char *path, const void *data, size_t len, mode_t m
 	return rc < 0 ? errmsg_errno(err, rc, "%s: cannot replace", path) : 0;
 }
 
-int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
-			struct errmsg *err)
+int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err)
 {
 	return replace_file(path, data, len, mode, GROUP_OF_PROCESS, /* sync= */ false, err);
 }
@@ -221,8 +219,7 @@ int fileio_write_for_group(const char *path, const void *data, size_t len, mode_
 	return replace_file(path, data, len, mode, group, /* sync= */ false, err);
 }
 
-int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode,
-			 struct errmsg *err)
+int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err)
 {
 	return replace_file(path, data, len, mode, GROUP_OF_PROCESS, /* sync= */ true, err);
 }

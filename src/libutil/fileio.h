@@ -49,8 +49,7 @@ int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err);
  * *RET_LEN (may be NULL) is the length without the NUL. Returns 0, -EFBIG (more than MAX bytes) or
  * -errno.
  */
-int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
-		      struct errmsg *err);
+int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len, struct errmsg *err);
 /*
  * Reads a file that decides what we do, if CHECK accepts its status: trust_is_ours(),
  * trust_is_owners(), trust_is_secret(). ST may be NULL; else *ST is the
@@ -65,8 +64,7 @@ int fileio_read_checked(const char *path, size_t max,
  * Replaces PATH by rename(), so a reader sees the old or the new content, never a part. The
  * temporary file is "<path>.tmp" and is removed when a step fails (disk full). Returns 0 or -errno.
  */
-int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
-			struct errmsg *err);
+int fileio_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err);
 /* fileio_write_atomic() that also gives the file to GROUP. */
 int fileio_write_for_group(const char *path, const void *data, size_t len, mode_t mode, gid_t group,
 			   struct errmsg *err);
@@ -74,8 +72,7 @@ int fileio_write_for_group(const char *path, const void *data, size_t len, mode_
  * fileio_write_atomic() that also syncs file and folder: after a power cut PATH has the old or the
  * new content.
  */
-int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode,
-			 struct errmsg *err);
+int fileio_write_durable(const char *path, const void *data, size_t len, mode_t mode, struct errmsg *err);
 
 /* Syncs the folder of PATH, so that a power cut does not lose the name of a new file. */
 int fileio_sync_folder(const char *path);

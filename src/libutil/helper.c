@@ -28,15 +28,13 @@ static int set_attributes(posix_spawnattr_t *attr)
 	if (rc == 0)
 		rc = posix_spawnattr_setsigdefault(attr, &all);
 	if (rc == 0)
-		rc = posix_spawnattr_setflags(attr,
-					      POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		rc = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	return -rc;
 }
 
 static int set_files(posix_spawn_file_actions_t *files, int in, int out)
 {
-	int rc = in < 0 ? posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null",
-							   O_RDONLY, 0) :
+	int rc = in < 0 ? posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0) :
 			  posix_spawn_file_actions_adddup2(files, in, STDIN_FILENO);
 
 	if (rc == 0)
@@ -46,8 +44,8 @@ static int set_files(posix_spawn_file_actions_t *files, int in, int out)
 	return -rc;
 }
 
-static int spawn_with(const posix_spawnattr_t *attr, char *const *argv, char *const *env, int in,
-		      int out, bool by_path, pid_t *ret_pid)
+static int spawn_with(const posix_spawnattr_t *attr, char *const *argv, char *const *env, int in, int out,
+		      bool by_path, pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t files;
 	int rc = -posix_spawn_file_actions_init(&files);

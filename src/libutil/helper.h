@@ -171,13 +171,13 @@ void helper_close(struct helper *h, uint64_t deadline_ns);
 /* Closes every fd above standard error that the daemon left open. */
 void helper_close_inherited(void);
 /*
- * Makes the kernel's OOM killer take this process as soon as one with SCORE_ADJ (/proc/PID/oom_score_adj, up to 1000). Never
- * protects the process more than it was.
+ * Makes the kernel's OOM killer take this process as soon as one with SCORE_ADJ (/proc/PID/oom_score_adj, up
+ * to 1000). Never protects the process more than it was.
  */
 void helper_expose_to_oom(int score_adj);
 /*
- * A helper's first call: closes inherited fds, buffers output by line, and gives up the daemon's protection from the OOM
- * killer. IS_NICE lowers its priority.
+ * A helper's first call: closes inherited fds, buffers output by line, and gives up the daemon's protection
+ * from the OOM killer. IS_NICE lowers its priority.
  */
 void helper_serve(bool is_nice);
 

@@ -21,9 +21,9 @@
 struct helper {
 	struct helper_options o;
 	size_t line_max;
-	int in;  /* our end of the helper's standard input, a socket; -1: the helper does not run */
-	int out; /* our end of the pipe from the helper's output; -1: the helper does not run */
-	pid_t pid; /* 0: no process, or already reaped */
+	int in;		   /* our end of the helper's standard input, a socket; -1: the helper does not run */
+	int out;	   /* our end of the pipe from the helper's output; -1: the helper does not run */
+	pid_t pid;	   /* 0: no process, or already reaped */
 	uint64_t heard_ns; /* last time that the helper wrote, or was started */
 	uint64_t asked_ns; /* when the open question was asked */
 	uint64_t pause_ns;
@@ -32,7 +32,7 @@ struct helper {
 	bool is_asked;	   /* the last question has no answer yet */
 	bool is_heard;	   /* the helper wrote something since its start */
 	struct helper_counts counts;
-	char *rest;	 /* the part of a question that the socket did not take yet; owned */
+	char *rest; /* the part of a question that the socket did not take yet; owned */
 	size_t rest_len;
 	size_t rest_done;
 	/* BUF holds USED bytes; the first TAKEN of them were returned as lines */
@@ -189,8 +189,7 @@ static void helper_send_rest(struct helper *h)
 }
 
 /* Sends LINE and DATA as one stream, and keeps the part that the socket does not take now. */
-static int helper_send_all(struct helper *h, const char *line, size_t line_len, const char *data,
-			   size_t len)
+static int helper_send_all(struct helper *h, const char *line, size_t line_len, const char *data, size_t len)
 {
 	size_t done = helper_send(h, line, line_len);
 	size_t done_data = done == line_len ? helper_send(h, data, len) : 0;
@@ -383,8 +382,7 @@ int helper_poll(struct helper *h, uint64_t timeout_ns)
 
 	if (h->taken < h->used && memchr(h->buf + h->taken, '\n', h->used - h->taken))
 		return 0;
-	return poll(&p, 1, (int)((timeout_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC)) == 1 ? 0 :
-											  -EAGAIN;
+	return poll(&p, 1, (int)((timeout_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC)) == 1 ? 0 : -EAGAIN;
 }
 
 /* --- the object --------------------------------------------------------------------------- */

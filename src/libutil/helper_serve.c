@@ -51,8 +51,9 @@ void helper_expose_to_oom(int score_adj)
 }
 
 /*
- * slurmstepd has an oom_score_adj of -1000 (mgr.c), slurmd what its unit or SLURMD_OOM_ADJ says, and children inherit it. So a
- * helper that uses too much memory would be spared, and the processes of jobs killed in its place.
+ * slurmstepd has an oom_score_adj of -1000 (mgr.c), slurmd what its unit or SLURMD_OOM_ADJ says, and children
+ * inherit it. So a helper that uses too much memory would be spared, and the processes of jobs killed in its
+ * place.
  */
 void helper_serve(bool is_nice)
 {
@@ -110,8 +111,8 @@ static void helper_consume(size_t n)
 
 int helper_listen(int timeout_ms, char *line, size_t size)
 {
-	const uint64_t deadline_ns = clock_mono_ns() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) *
-							       NSEC_PER_MSEC;
+	const uint64_t deadline_ns = clock_mono_ns() +
+				     (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * NSEC_PER_MSEC;
 	uint64_t now_ns;
 	char *end;
 	int rc;

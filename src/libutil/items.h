@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * Takes the next item off LIST, whose items are separated by commas, and copies it to ITEM. Blanks around items are dropped;
- * an item that does not fit is cut. False at the end.
+ * Takes the next item off LIST, whose items are separated by commas, and copies it to ITEM. Blanks around
+ * items are dropped; an item that does not fit is cut. False at the end.
  */
 bool items_next(const char **list, char *item, size_t size);
 

@@ -16,8 +16,7 @@
 #define KVCONF_MAX_KEYS 256
 #define SCHEME "https://"
 
-int kvconf_text(const char *value, void *field, const struct kvconf_key *key,
-		struct errmsg *err)
+int kvconf_text(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	size_t len = strlen(value);
 
@@ -34,52 +33,44 @@ static int as_number(int rc, const char *what, const char *value, struct errmsg 
 	return rc < 0 ? errmsg_set(err, rc, "'%s' is not %s", value, what) : 0;
 }
 
-int kvconf_bool(const char *value, void *field, const struct kvconf_key *key,
-		struct errmsg *err)
+int kvconf_bool(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	(void)key;
 	return as_number(parse_bool(value, field), "yes or no", value, err);
 }
 
-int kvconf_u64(const char *value, void *field, const struct kvconf_key *key,
-	       struct errmsg *err)
+int kvconf_u64(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	(void)key;
 	return as_number(parse_u64(value, field), "a whole number", value, err);
 }
 
-int kvconf_duration(const char *value, void *field, const struct kvconf_key *key,
-		    struct errmsg *err)
+int kvconf_duration(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	(void)key;
-	return as_number(parse_duration_ns(value, field), "a duration (250ms, 1s, 5m, 2h, 1d)",
-			 value, err);
+	return as_number(parse_duration_ns(value, field), "a duration (250ms, 1s, 5m, 2h, 1d)", value, err);
 }
 
-int kvconf_size(const char *value, void *field, const struct kvconf_key *key,
-		struct errmsg *err)
+int kvconf_size(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	(void)key;
 	return as_number(parse_size_bytes(value, field), "a size (64K, 10M, 2G)", value, err);
 }
 
-int kvconf_milli(const char *value, void *field, const struct kvconf_key *key,
-		 struct errmsg *err)
+int kvconf_milli(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	(void)key;
 	return as_number(parse_decimal(value, 1000, field), "a decimal number", value, err);
 }
 
-int kvconf_path(const char *value, void *field, const struct kvconf_key *key,
-		struct errmsg *err)
+int kvconf_path(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	if (*value && *value != '/')
 		return errmsg_set(err, -EINVAL, "'%s' is not an absolute path", value);
 	return kvconf_text(value, field, key, err);
 }
 
-int kvconf_https(const char *value, void *field, const struct kvconf_key *key,
-		 struct errmsg *err)
+int kvconf_https(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	const char *host = value + sizeof(SCHEME) - 1;
 	size_t len = strlen(value);
@@ -106,8 +97,7 @@ static void *field_of(const struct kvconf_key *key, void *data)
 	return (char *)data + key->offset;
 }
 
-int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
-		    struct errmsg *err)
+int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data, struct errmsg *err)
 {
 	struct errmsg why = { 0 };
 	size_t i;
@@ -118,8 +108,7 @@ int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
 			continue;
 		rc = keys[i].parse(keys[i].initial, field_of(&keys[i], data), &keys[i], &why);
 		if (rc < 0)
-			return errmsg_set(err, -EINVAL, "default of %s: %s", keys[i].name,
-					  why.text);
+			return errmsg_set(err, -EINVAL, "default of %s: %s", keys[i].name, why.text);
 	}
 	return 0;
 }
@@ -157,8 +146,7 @@ static int unquote(char *value, struct errmsg *err)
 	return quoted ? errmsg_set(err, -EINVAL, "closing quote missing") : 0;
 }
 
-static const struct kvconf_key *find_key(const struct kvconf_key *keys, size_t nkeys,
-					 const char *name)
+static const struct kvconf_key *find_key(const struct kvconf_key *keys, size_t nkeys, const char *name)
 {
 	size_t i;
 
@@ -258,14 +246,13 @@ static int read_line(struct kvconf_reading *r, char *line, struct errmsg *err)
 		return unknown_key(r, name, err);
 	seen_at = &r->seen_at[key - r->keys];
 	if (*seen_at)
-		return errmsg_set(err, -EINVAL, "%s:%u: %s: already set in line %u", r->path,
-				  r->lineno, key->name, *seen_at);
+		return errmsg_set(err, -EINVAL, "%s:%u: %s: already set in line %u", r->path, r->lineno,
+				  key->name, *seen_at);
 	*seen_at = r->lineno;
 	rc = unquote(value, &why);
 	if (rc == 0)
 		rc = key->parse(kvconf_trim(value), field_of(key, r->data), key, &why);
-	return rc < 0 ? errmsg_set(err, -EINVAL, "%s:%u: %s: %s", r->path, r->lineno, key->name,
-				   why.text) :
+	return rc < 0 ? errmsg_set(err, -EINVAL, "%s:%u: %s: %s", r->path, r->lineno, key->name, why.text) :
 			0;
 }
 
@@ -300,8 +287,8 @@ int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkey
 	int rc;
 
 	if (nkeys > KVCONF_MAX_KEYS)
-		return errmsg_set(err, -EINVAL, "kvconf: a table of %zu keys, at most %d are supported", nkeys,
-				  KVCONF_MAX_KEYS);
+		return errmsg_set(err, -EINVAL, "kvconf: a table of %zu keys, at most %d are supported",
+				  nkeys, KVCONF_MAX_KEYS);
 	rc = fileio_read_checked(path, KVCONF_MAX_BYTES, trust_is_ours, /* st= */ NULL, &text, &len, err);
 	if (rc < 0)
 		return rc;
@@ -313,8 +300,7 @@ int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkey
 	return rc;
 }
 
-int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data,
-		struct errmsg *err)
+int kvconf_read(const char *path, const struct kvconf_key *keys, size_t nkeys, void *data, struct errmsg *err)
 {
 	return kvconf_read_all(path, keys, nkeys, data, /* on_error= */ NULL, NULL, err);
 }

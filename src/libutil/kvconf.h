@@ -17,13 +17,12 @@ struct kvconf_key {
 	 * Parses VALUE (whole and unquoted) into the field at FIELD. Returns 0, or -errno with the
 	 * reason in ERR ("not a duration"); kvconf adds file, line and key to the reason.
 	 */
-	int (*parse)(const char *value, void *field, const struct kvconf_key *key,
-		     struct errmsg *err);
-	size_t offset;	       /* of the field in the caller's struct */
-	size_t size;	       /* of the field in bytes; the limit for text */
+	int (*parse)(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err);
+	size_t offset; /* of the field in the caller's struct */
+	size_t size;   /* of the field in bytes; the limit for text */
 	/* default, written as in the file; NULL: kvconf_defaults() leaves the field alone */
 	const char *initial;
-	const char *help;      /* one sentence */
+	const char *help; /* one sentence */
 };
 
 /* Returns the name of the key that NAME most likely misspells; NULL: no key is close. */
@@ -32,8 +31,7 @@ const char *kvconf_nearest(const struct kvconf_key *keys, size_t nkeys, const ch
 /* Parsers for common field types; the comment behind each names the type of the field. */
 int kvconf_text(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err); /* char[size] */
-int kvconf_bool(const char *value, void *field, const struct kvconf_key *key,
-		struct errmsg *err); /* bool */
+int kvconf_bool(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err); /* bool */
 int kvconf_u64(const char *value, void *field, const struct kvconf_key *key,
 	       struct errmsg *err); /* uint64_t */
 int kvconf_duration(const char *value, void *field, const struct kvconf_key *key,
@@ -46,12 +44,10 @@ int kvconf_milli(const char *value, void *field, const struct kvconf_key *key,
 int kvconf_path(const char *value, void *field, const struct kvconf_key *key,
 		struct errmsg *err); /* char[size]: an absolute path, or empty */
 /* char[size]: "https://HOST[:PORT]"; a '/' at the end is removed. */
-int kvconf_https(const char *value, void *field, const struct kvconf_key *key,
-		 struct errmsg *err);
+int kvconf_https(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err);
 
 /* Writes the default of every key into DATA. -EINVAL: a default does not parse, which is a bug. */
-int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data,
-		    struct errmsg *err);
+int kvconf_defaults(const struct kvconf_key *keys, size_t nkeys, void *data, struct errmsg *err);
 
 /*
  * Reads PATH into DATA; call kvconf_defaults() first. Returns 0, -ENOENT (no file), -EPERM (others

@@ -19,15 +19,15 @@ static const struct network_fs {
 	const char *type;
 	const char *name;
 } localfs_network[] = {
-	{ 0x00006969, "nfs", "NFS" },	      { 0x00006969, "nfs4", "NFS" },
-	{ 0x0000517b, "smbfs", "SMB" },	      { 0xff534d42, "cifs", "CIFS" },
-	{ 0xfe534d42, "smb3", "SMB" },	      { 0x0bd00bd0, "lustre", "Lustre" },
-	{ 0x47504653, "gpfs", "GPFS" },	      { 0x19830326, "beegfs", "BeeGFS" },
-	{ 0x00c36400, "ceph", "CephFS" },     { 0xaad7aaea, "panfs", "PanFS" },
-	{ 0x20030528, "pvfs2", "OrangeFS" },  { 0x5346414f, "afs", "AFS" },
-	{ 0x6b414653, "kafs", "AFS" },	      { 0x01161970, "gfs2", "GFS2" },
-	{ 0x7461636f, "ocfs2", "OCFS2" },     { 0x73757245, "coda", "Coda" },
-	{ 0x01021997, "9p", "9p" },	      { 0x65735546, "fuse", "FUSE" },
+	{ 0x00006969, "nfs", "NFS" },	     { 0x00006969, "nfs4", "NFS" },
+	{ 0x0000517b, "smbfs", "SMB" },	     { 0xff534d42, "cifs", "CIFS" },
+	{ 0xfe534d42, "smb3", "SMB" },	     { 0x0bd00bd0, "lustre", "Lustre" },
+	{ 0x47504653, "gpfs", "GPFS" },	     { 0x19830326, "beegfs", "BeeGFS" },
+	{ 0x00c36400, "ceph", "CephFS" },    { 0xaad7aaea, "panfs", "PanFS" },
+	{ 0x20030528, "pvfs2", "OrangeFS" }, { 0x5346414f, "afs", "AFS" },
+	{ 0x6b414653, "kafs", "AFS" },	     { 0x01161970, "gfs2", "GFS2" },
+	{ 0x7461636f, "ocfs2", "OCFS2" },    { 0x73757245, "coda", "Coda" },
+	{ 0x01021997, "9p", "9p" },	     { 0x65735546, "fuse", "FUSE" },
 };
 
 static bool is_below(const char *path, const char *mount)
@@ -98,6 +98,8 @@ int localfs_check(const char *dir, const char *key, struct errmsg *err)
 	}
 	if (!kind)
 		return 0;
-	return errmsg_set(err, -EREMOTE, "%s is on %s, not a disk of this host; set %s= in ceems.conf "
-			  "to a folder that is", dir, kind, key);
+	return errmsg_set(err, -EREMOTE,
+			  "%s is on %s, not a disk of this host; set %s= in ceems.conf "
+			  "to a folder that is",
+			  dir, kind, key);
 }

@@ -20,8 +20,9 @@ struct localfs_mount {
 };
 
 /*
- * Finds the network file system that DIR is on, by the text of /proc/mounts, since any other call on one whose server is
- * gone would hang. False: DIR is on none, or leads there by a symbolic link, or the table cannot be read.
+ * Finds the network file system that DIR is on, by the text of /proc/mounts, since any other call on one
+ * whose server is gone would hang. False: DIR is on none, or leads there by a symbolic link, or the table
+ * cannot be read.
  */
 bool localfs_find_mount(const char *dir, struct localfs_mount *ret);
 

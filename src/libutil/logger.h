@@ -44,8 +44,7 @@ void logger_log(enum logger_level level, const char *fmt, ...) _printf_(2, 3);
 struct logger_once {
 	atomic_uint count;
 };
-void logger_log_once(struct logger_once *once, enum logger_level level, const char *fmt, ...)
-	_printf_(3, 4);
+void logger_log_once(struct logger_once *once, enum logger_level level, const char *fmt, ...) _printf_(3, 4);
 unsigned int logger_once_reset(struct logger_once *once);
 
 /*

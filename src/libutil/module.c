@@ -29,8 +29,7 @@ int module_open(const char *path, const char *symbol, void **ret_handle, module_
 	int rc;
 
 	if (access(path, F_OK) < 0)
-		return errno == ENOENT ? errmsg_set(err, -ENOENT, "%s: is not built or not installed",
-						    path) :
+		return errno == ENOENT ? errmsg_set(err, -ENOENT, "%s: is not built or not installed", path) :
 					 errmsg_errno(err, -errno, "%s", path);
 	rc = trust_check(path, err);
 	if (rc < 0)
@@ -46,7 +45,8 @@ int module_open(const char *path, const char *symbol, void **ret_handle, module_
 	*(void **)&fn = dlsym(handle, symbol);
 	if (!fn) {
 		module_close(handle);
-		return errmsg_set(err, -EPROTO, "%s: is not a module of ceems: it has no symbol %s", path, symbol);
+		return errmsg_set(err, -EPROTO, "%s: is not a module of ceems: it has no symbol %s", path,
+				  symbol);
 	}
 	*ret_handle = handle;
 	*ret_fn = fn;

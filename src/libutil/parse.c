@@ -107,8 +107,8 @@ int parse_bool(const char *s, bool *ret)
 		const char *word;
 		bool value;
 	} words[] = {
-		{ "yes", true },  { "true", true },   { "1", true },
-		{ "no", false },  { "false", false }, { "0", false },
+		{ "yes", true }, { "true", true },   { "1", true },
+		{ "no", false }, { "false", false }, { "0", false },
 	};
 	size_t i;
 
@@ -126,8 +126,7 @@ struct unit {
 	uint64_t factor;
 };
 
-static int number_with_unit(const char *s, const struct unit *units, size_t nunits,
-			    uint64_t *ret)
+static int number_with_unit(const char *s, const struct unit *units, size_t nunits, uint64_t *ret)
 {
 	uint64_t v;
 	size_t used;
@@ -150,12 +149,9 @@ static int number_with_unit(const char *s, const struct unit *units, size_t nuni
 int parse_duration_ns(const char *s, uint64_t *ret_ns)
 {
 	static const struct unit units[] = {
-		{ "", UINT64_C(1000000000) },
-		{ "ms", UINT64_C(1000000) },
-		{ "s", UINT64_C(1000000000) },
-		{ "m", UINT64_C(60000000000) },
-		{ "h", UINT64_C(3600000000000) },
-		{ "d", UINT64_C(86400000000000) },
+		{ "", UINT64_C(1000000000) },	  { "ms", UINT64_C(1000000) },
+		{ "s", UINT64_C(1000000000) },	  { "m", UINT64_C(60000000000) },
+		{ "h", UINT64_C(3600000000000) }, { "d", UINT64_C(86400000000000) },
 	};
 
 	return number_with_unit(s, units, ARRAY_SIZE(units), ret_ns);
@@ -200,8 +196,7 @@ int parse_decimal(const char *s, uint64_t scale, uint64_t *ret)
 	}
 	if (*s)
 		return -EINVAL;
-	if (__builtin_mul_overflow(whole, scale, &whole) ||
-	    __builtin_add_overflow(whole, frac, &whole))
+	if (__builtin_mul_overflow(whole, scale, &whole) || __builtin_add_overflow(whole, frac, &whole))
 		return -ERANGE;
 	*ret = whole;
 	return 0;

@@ -20,8 +20,8 @@ int procstat_parse(const char *text, struct procstat *ret)
 
 	if (!name || !p || p < name ||
 	    sscanf(p + 1,
-		   " %c %" SCNd32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %*d %*d %*d %*d %" SCNu64,
+		   " %c %" SCNd32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %*d %*d %*d %*d %" SCNu64,
 		   &s.state, &s.ppid, &utime, &stime, &cutime, &cstime, &s.start_ticks) != 7)
 		return -EINVAL;
 	(void)snprintf(s.name, sizeof(s.name), "%.*s", (int)(p - name - 1), name + 1);

@@ -11,9 +11,9 @@
 #include <sys/types.h>
 
 struct procstat {
-	char name[16];		/* 2: may contain any byte but NUL, also blanks and newlines */
-	char state;		/* 3: 'Z' is a zombie, 'X' dead */
-	int32_t ppid;		/* 4 */
+	char name[16]; /* 2: may contain any byte but NUL, also blanks and newlines */
+	char state;    /* 3: 'Z' is a zombie, 'X' dead */
+	int32_t ppid;  /* 4 */
 	/* 14 to 17: user and system time of the process and of its reaped children */
 	uint64_t cpu_ticks;
 	/* 22: start time since boot; pid and start time together name one process */
@@ -28,7 +28,10 @@ int procstat_parse(const char *text, struct procstat *ret);
  * -errno.
  */
 int procstat_read(pid_t pid, struct procstat *ret);
-/* The same for thread TID of process PID; start_ticks and name are the thread's. -ENOENT also: TID is of another process. */
+/*
+ * The same for thread TID of process PID; start_ticks and name are the thread's. -ENOENT also:
+ * TID is of another process.
+ */
 int procstat_read_thread(pid_t pid, pid_t tid, struct procstat *ret);
 
 /* Returns the start_ticks of the calling process; /proc is read once per process. */

@@ -67,8 +67,8 @@ void prom_put_histogram(struct prom *p, const struct prom_family *f, const struc
 	fprintf(p->out, "\n%s_count{hostname=\"%s\"} %" PRIu64 "\n", f->name, p->host, h->count);
 }
 
-void prom_put_node(struct prom *p, const char *name, const char *type, const char *help,
-		   uint64_t value, uint64_t units)
+void prom_put_node(struct prom *p, const char *name, const char *type, const char *help, uint64_t value,
+		   uint64_t units)
 {
 	const struct prom_family f = { name, type, help, units };
 

@@ -52,7 +52,7 @@ struct prom_histogram {
 void prom_put_histogram(struct prom *p, const struct prom_family *f, const struct prom_histogram *h);
 
 /* Writes a family of one series that has no label but the host's. */
-void prom_put_node(struct prom *p, const char *name, const char *type, const char *help,
-		   uint64_t value, uint64_t units);
+void prom_put_node(struct prom *p, const char *name, const char *type, const char *help, uint64_t value,
+		   uint64_t units);
 
 #endif

@@ -60,8 +60,8 @@ static bool take_offset(const char **p, int *ret)
 	if (!is_west && **p != '+')
 		return false;
 	(*p)++;
-	if (!take_number(p, 2, &hour) || !take_char(p, ':') || !take_number(p, 2, &minute) ||
-	    hour > 23 || minute > 59)
+	if (!take_number(p, 2, &hour) || !take_char(p, ':') || !take_number(p, 2, &minute) || hour > 23 ||
+	    minute > 59)
 		return false;
 	*ret = (hour * 60 + minute) * (is_west ? -60 : 60);
 	return true;
@@ -89,12 +89,11 @@ int rfc3339_parse(const char *s, uint64_t *ret_s)
 
 	if (!take_number(&s, 4, &year) || !take_char(&s, '-') || !take_number(&s, 2, &month) ||
 	    !take_char(&s, '-') || !take_number(&s, 2, &day) || !take_char(&s, 'T') ||
-	    !take_number(&s, 2, &hour) || !take_char(&s, ':') ||
-	    !take_number(&s, 2, &minute) || !take_seconds(&s, &second) ||
-	    !take_offset(&s, &offset) || *s)
+	    !take_number(&s, 2, &hour) || !take_char(&s, ':') || !take_number(&s, 2, &minute) ||
+	    !take_seconds(&s, &second) || !take_offset(&s, &offset) || *s)
 		return -EINVAL;
-	if (year < 1970 || month < 1 || month > 12 || day < 1 || day > month_days(year, month) ||
-	    hour > 23 || minute > 59 || second > 59)
+	if (year < 1970 || month < 1 || month > 12 || day < 1 || day > month_days(year, month) || hour > 23 ||
+	    minute > 59 || second > 59)
 		return -EINVAL;
 	t = days_before(year) - days_before(1970) + day - 1;
 	for (m = 1; m < month; m++)

@@ -18,9 +18,8 @@ static const struct slurm_release {
 	unsigned int api;
 	uint32_t version;
 } slurm_releases[] = {
-	{ 38, SLURM_RELEASE(22, 5) },  { 39, SLURM_RELEASE(23, 2) },
-	{ 40, SLURM_RELEASE(23, 11) }, { 41, SLURM_RELEASE(24, 5) },
-	{ 42, SLURM_RELEASE(24, 11) }, { 43, SLURM_RELEASE(25, 5) },
+	{ 38, SLURM_RELEASE(22, 5) },  { 39, SLURM_RELEASE(23, 2) },  { 40, SLURM_RELEASE(23, 11) },
+	{ 41, SLURM_RELEASE(24, 5) },  { 42, SLURM_RELEASE(24, 11) }, { 43, SLURM_RELEASE(25, 5) },
 	{ 44, SLURM_RELEASE(25, 11) }, { 45, SLURM_RELEASE(26, 5) },
 };
 

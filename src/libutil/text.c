@@ -13,17 +13,17 @@ struct text_range {
 };
 
 static const struct text_range masked[] = {
-	{ 0x00, 0x1f },		/* C0 */
-	{ 0x7f, 0x9f },		/* DEL, C1 */
-	{ 0xad, 0xad },		/* soft hyphen */
-	{ 0x61c, 0x61c },	/* Arabic letter mark */
-	{ 0x180e, 0x180e },	/* Mongolian vowel separator */
-	{ 0x200b, 0x200f },	/* zero width, marks of direction */
-	{ 0x2028, 0x202e },	/* separators of lines, bidi embeddings and overrides */
-	{ 0x2060, 0x206f },	/* word joiner, bidi isolates */
-	{ 0xfeff, 0xfeff },	/* byte order mark */
-	{ 0xfff9, 0xfffb },	/* interlinear annotation */
-	{ 0xe0000, 0xe0fff },	/* tags */
+	{ 0x00, 0x1f },	      /* C0 */
+	{ 0x7f, 0x9f },	      /* DEL, C1 */
+	{ 0xad, 0xad },	      /* soft hyphen */
+	{ 0x61c, 0x61c },     /* Arabic letter mark */
+	{ 0x180e, 0x180e },   /* Mongolian vowel separator */
+	{ 0x200b, 0x200f },   /* zero width, marks of direction */
+	{ 0x2028, 0x202e },   /* separators of lines, bidi embeddings and overrides */
+	{ 0x2060, 0x206f },   /* word joiner, bidi isolates */
+	{ 0xfeff, 0xfeff },   /* byte order mark */
+	{ 0xfff9, 0xfffb },   /* interlinear annotation */
+	{ 0xe0000, 0xe0fff }, /* tags */
 };
 
 /*
@@ -37,9 +37,9 @@ static const struct text_range no_width[] = {
 
 /* Blocks with East_Asian_Width W or F in Unicode; only whole blocks. */
 static const struct text_range double_width[] = {
-	{ 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },	    { 0xa960, 0xa97f },
-	{ 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },	    { 0xff01, 0xff60 },
-	{ 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff },   { 0x1f900, 0x1faff },
+	{ 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },	  { 0xa960, 0xa97f },
+	{ 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },	  { 0xff01, 0xff60 },
+	{ 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1faff },
 	{ 0x20000, 0x3fffd },
 };
 

@@ -27,8 +27,8 @@ size_t text_columns(const char *s);
 char *text_cell(const char *from, size_t columns, char *to, size_t size);
 
 /*
- * Writes TEXT as a value of CSV (RFC 4180), in quotes if it needs them, cut to SIZE. The size that is always enough is
- * TEXT_CSV_SIZE(length of TEXT). Returns TO.
+ * Writes TEXT as a value of CSV (RFC 4180), in quotes if it needs them, cut to SIZE. The size that is always
+ * enough is TEXT_CSV_SIZE(length of TEXT). Returns TO.
  */
 #define TEXT_CSV_SIZE(len) (2 * (len) + 3)
 char *text_csv(const char *text, char *to, size_t size);

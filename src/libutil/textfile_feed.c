@@ -46,8 +46,8 @@ static void feed_note(struct textfile_feed *f, const char *why)
 		logger_error("%stextfile: %s; %s is not updated", f->who, why, f->file);
 		break;
 	case LOGGER_ENDS:
-		logger_info("%stextfile: %s is updated again; %" PRIu64 " versions of it were not written", f->who, f->file,
-			    helper_counts(f->helper).dropped);
+		logger_info("%stextfile: %s is updated again; %" PRIu64 " versions of it were not written",
+			    f->who, f->file, helper_counts(f->helper).dropped);
 		break;
 	case LOGGER_NO_NEWS:
 		break;
@@ -101,7 +101,8 @@ static int feed_fill(struct textfile_feed *f, const struct textfile_feed_options
 {
 	const char *helper_dir = o->helper_dir && *o->helper_dir ? o->helper_dir : CEEMS_LIBEXECDIR;
 
-	if ((size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-textfile", helper_dir) >= sizeof(f->program) ||
+	if ((size_t)snprintf(f->program, sizeof(f->program), "%s/ceems-textfile", helper_dir) >=
+		    sizeof(f->program) ||
 	    (size_t)snprintf(f->path, sizeof(f->path), "%s/%s", o->dir, o->file) >= sizeof(f->path) ||
 	    !feed_copy(f->group, sizeof(f->group), o->group) || !feed_copy(f->who, sizeof(f->who), o->who))
 		return -ENAMETOOLONG;

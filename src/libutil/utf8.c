@@ -13,13 +13,12 @@
  * surrogates, overlong forms and code points above U+10FFFF.
  */
 static const struct lead {
-	unsigned char first, last;   /* range of the lead byte */
-	unsigned char low2, high2;   /* range of the second byte */
+	unsigned char first, last; /* range of the lead byte */
+	unsigned char low2, high2; /* range of the second byte */
 	unsigned char length;
 } leads[] = {
-	{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-	{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
-	{ 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+	{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+	{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
 	{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
 };
 
@@ -33,8 +32,7 @@ size_t utf8_sequence(const char *p, size_t left)
 		return 1;
 	while (l < leads + ARRAY_SIZE(leads) && !(*u >= l->first && *u <= l->last))
 		l++;
-	if (l == leads + ARRAY_SIZE(leads) || left < l->length || u[1] < l->low2 ||
-	    u[1] > l->high2)
+	if (l == leads + ARRAY_SIZE(leads) || left < l->length || u[1] < l->low2 || u[1] > l->high2)
 		return 0;
 	for (n = 2; n < l->length; n++)
 		if ((u[n] & 0xc0) != 0x80)

@@ -12,17 +12,17 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Takes ownership out of a _cleanup_ variable: `*ret = TAKE_PTR(p);` */
-#define TAKE_PTR(p)                                                                      \
-	({                                                                               \
-		__typeof__(p) taken_ = (p);                                              \
-		(p) = NULL;                                                              \
-		taken_;                                                                  \
+#define TAKE_PTR(p)                         \
+	({                                  \
+		__typeof__(p) taken_ = (p); \
+		(p) = NULL;                 \
+		taken_;                     \
 	})
-#define TAKE_FD(fd)                                                                      \
-	({                                                                               \
-		int taken_ = (fd);                                                       \
-		(fd) = -1;                                                               \
-		taken_;                                                                  \
+#define TAKE_FD(fd)                \
+	({                         \
+		int taken_ = (fd); \
+		(fd) = -1;         \
+		taken_;            \
 	})
 
 static inline void util_freep(void *p)

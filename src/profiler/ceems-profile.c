@@ -8,15 +8,16 @@
  *   contain names and mappings of all processes on the CPUs. It drops records outside the step,
  *   replaces kernel addresses by numbers of functions, and passes on the rest. It opens only files
  *   of the kernel, in /proc and /sys.
- * - With ProfilePushUrl there is a third process, the keeper, which stays root. The writer hands it parts of the profile, as
- *   bytes that it does not look into, and it adds them to the node's queue (profile_push.h).
+ * - With ProfilePushUrl there is a third process, the keeper, which stays root. The writer hands it parts of
+ *   the profile, as bytes that it does not look into, and it adds them to the node's queue (profile_push.h).
  * - The writer becomes the user before the first message. It reads the user's files and writes the
  *   profile. So a folder that hangs, or a file that is made to confuse a parser, harms only that
  *   user. Besides its end of the socket it has only /dev/null, stdout and stderr, and the user's
  *   other processes cannot trace it.
  *
- * ceems-profile ends when its stdin is closed, and prints the lines that stepfile.h describes. If the sampler is killed, the
- * writer writes what it has received. If the writer is killed, the sampler ends. slurmstepd kills both by their process group.
+ * ceems-profile ends when its stdin is closed, and prints the lines that stepfile.h describes. If the sampler
+ * is killed, the writer writes what it has received. If the writer is killed, the sampler ends. slurmstepd
+ * kills both by their process group.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +48,10 @@
 #define DUMP_BYTES (16 * 1024)
 /* The longest time between two reads of the rings, in ms. */
 #define DRAIN_MS 500
-/* Bytes of records that wait for the kernel's symbols, at most. Then records stay in the rings, and are lost if these are full. */
+/*
+ * Bytes of records that wait for the kernel's symbols, at most. Then records stay in the rings, and
+ * are lost if these are full.
+ */
 #define HELD_MAX ((size_t)16 << 20)
 /* Records that are sent between two reads of the rings. */
 #define HELD_PORTION 16
@@ -64,7 +68,10 @@ struct sampler {
 	int rc;			 /* first error of the wire, or 0 */
 };
 
-/* The sampler does this only once it samples: on a busy CPU it would begin late, and a short step would end before. */
+/*
+ * The sampler does this only once it samples: on a busy CPU it would begin late, and a
+ * short step would end before.
+ */
 static void be_nice(void)
 {
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
@@ -83,7 +90,8 @@ static int parse_tasks(struct profile_tasks *tasks, char *text)
 		colon = strchr(word, ':');
 		if (colon)
 			*colon = '\0';
-		if (parse_u64(word, &pid) < 0 || !pid || pid > INT32_MAX || (colon && parse_u64(colon + 1, &rank) < 0))
+		if (parse_u64(word, &pid) < 0 || !pid || pid > INT32_MAX ||
+		    (colon && parse_u64(colon + 1, &rank) < 0))
 			return -EINVAL;
 		rc = profile_tasks_add(tasks, (uint32_t)pid, colon ? (int64_t)rank : WIRE_RANK_NONE);
 		if (rc < 0)
@@ -104,7 +112,10 @@ static void tell_symbol(struct sampler *s, uint32_t number)
 	s->is_told[number] = 1;
 }
 
-/* Returns whether function NAME only calls our program at a tracepoint. Such functions are the innermost of a wait. */
+/*
+ * Returns whether function NAME only calls our program at a tracepoint. Such functions are
+ * the innermost of a wait.
+ */
 static bool is_of_tracepoint(const char *name)
 {
 	return !strncmp(name, "bpf_", 4) || !strncmp(name, "__bpf_", 6) || !strncmp(name, "__traceiter_", 12);
@@ -169,18 +180,18 @@ static int tell_begin(struct sampler *s)
 
 static int tell_end(struct sampler *s)
 {
-	const struct wire_message m = {
-		.kind = WIRE_END, .counted = stacks_counted(s->stacks), .record.mono_ns = clock_mono_ns()
-	};
+	const struct wire_message m = { .kind = WIRE_END,
+					.counted = stacks_counted(s->stacks),
+					.record.mono_ns = clock_mono_ns() };
 
 	return wire_send(s->wire, &m);
 }
 
 static int open_offcpu(struct sampler *s, const struct stacks_setup *stacks, struct errmsg *err)
 {
-	const struct offcpu_setup setup = {
-		.cgroup_fd = stacks->cgroup_fd, .has_user = stacks->has_user, .has_kernel = stacks->has_kernel
-	};
+	const struct offcpu_setup setup = { .cgroup_fd = stacks->cgroup_fd,
+					    .has_user = stacks->has_user,
+					    .has_kernel = stacks->has_kernel };
 
 	return offcpu_open(&setup, &s->offcpu, err);
 }
@@ -196,7 +207,10 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 		.event = request->stacks & PROFILE_REQUEST_CYCLES ? STACKS_CYCLES : STACKS_CLOCK,
 		.hz = request->hz,
 		.has_user = request->stacks & PROFILE_REQUEST_USER,
-		/* whatever perf_event_paranoid says: the user gets names only, and a site can forbid profiles (doc/security.md) */
+		/*
+		 * whatever perf_event_paranoid says: the user gets names only, and a site can forbid
+		 * profiles (doc/security.md)
+		 */
 		.has_kernel = request->stacks & PROFILE_REQUEST_KERNEL,
 	};
 	const struct unwind_machine *machine = unwind_host();
@@ -229,8 +243,8 @@ static void hold_records(struct sampler *s)
 }
 
 /*
- * Sends what is held, and, until stdin is closed, what is sampled meanwhile. The writer may need longer for what is held than
- * the rings last.
+ * Sends what is held, and, until stdin is closed, what is sampled meanwhile. The writer may need longer for
+ * what is held than the rings last.
  */
 static void send_held(struct sampler *s)
 {
@@ -248,8 +262,8 @@ static void send_held(struct sampler *s)
 }
 
 /*
- * Reads the kernel's symbols, which takes 0.1 s, or some seconds if the CPUs are busy. The ring buffers would be full after 0.3 s.
- * So records are moved from there to S->held until all symbols are known.
+ * Reads the kernel's symbols, which takes 0.1 s, or some seconds if the CPUs are busy. The ring buffers would
+ * be full after 0.3 s. So records are moved from there to S->held until all symbols are known.
  */
 static int read_kernel(struct sampler *s, struct errmsg *err)
 {
@@ -339,7 +353,10 @@ static int run_writer(const struct profile_request *request, char *const *arg, i
 	struct wire *wire = NULL;
 	int rc;
 
-	/* it reads symbol tables of the user's files, which may take much memory; the user may not write the score, so before that */
+	/*
+	 * it reads symbol tables of the user's files, which may take much memory; the user may not write
+	 * the score, so before that
+	 */
 	helper_expose_to_oom(1000);
 	rc = as_user_become(arg[STEP_ARG_UID], arg[STEP_ARG_GROUPS]);
 	if (rc < 0)
@@ -359,7 +376,10 @@ static int run_writer(const struct profile_request *request, char *const *arg, i
 
 /* --- the process that adds parts to the queue ------------------------------------------------ */
 
-/* Starts it. *RET_FD is the writer's end of its socket. Returns 0 without a process if nothing is pushed; or -errno. */
+/*
+ * Starts it. *RET_FD is the writer's end of its socket. Returns 0 without a process if
+ * nothing is pushed; or -errno.
+ */
 static pid_t start_keeper(char *const *arg, int *ret_fd)
 {
 	const struct timeval limit = { .tv_sec = 2 }; /* then the disk of the queue hangs, and pushing ends */
@@ -388,7 +408,8 @@ static pid_t start_keeper(char *const *arg, int *ret_fd)
 		(void)close(STDIN_FILENO); /* slurmstepd's socket */
 		be_nice();
 		if (profile_push_keep(&setup, end[0], &err) < 0)
-			helper_say("note - it is pushed only in part: %s", *err.text ? err.text : "the queue cannot be used");
+			helper_say("note - it is pushed only in part: %s",
+				   *err.text ? err.text : "the queue cannot be used");
 		(void)fflush(stdout);
 		_exit(0);
 	}
@@ -483,7 +504,9 @@ int main(int argc, char **argv)
 		helper_say("note - %s; the CPU's clock was sampled", s.why_event.text);
 	(void)fflush(stdout);
 	if (keeper > 0 && waitpid(keeper, &status, 0) == keeper && WIFSIGNALED(status))
-		helper_say("note - it is pushed only in part: the process that queues it was killed by signal %d", WTERMSIG(status));
+		helper_say("note - it is pushed only in part: the process that queues it was killed by "
+			   "signal %d",
+			   WTERMSIG(status));
 	if (is_whole)
 		helper_say(STEPFILE_DONE);
 	(void)fflush(stdout);

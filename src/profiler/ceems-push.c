@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-push - sends what is in the queue of profiles (push_queue.h) for slurmd. "push N" (helper.h) sends until the queue
- * is empty, for at most ROUND_NS, or until the server does not take a part. Parts stay in the queue until they are taken,
- * so an outage, or the end of slurmd or of this program, loses nothing.
+ * ceems-push - sends what is in the queue of profiles (push_queue.h) for slurmd. "push N" (helper.h) sends
+ * until the queue is empty, for at most ROUND_NS, or until the server does not take a part. Parts stay in the
+ * queue until they are taken, so an outage, or the end of slurmd or of this program, loses nothing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -90,9 +90,12 @@ static void push_tell_lost(struct push *p)
 		return;
 	dropped = push_queue_take_dropped(p->queue);
 	if (dropped)
-		helper_say("note %" PRIu64 " parts of profiles were dropped, as the queue was full (ProfilePushMaxSize)", dropped);
+		helper_say("note %" PRIu64
+			   " parts of profiles were dropped, as the queue was full (ProfilePushMaxSize)",
+			   dropped);
 	if (p->refused)
-		helper_say("note %" PRIu64 " parts of profiles were dropped, as they were refused: %s", p->refused, p->why.text);
+		helper_say("note %" PRIu64 " parts of profiles were dropped, as they were refused: %s",
+			   p->refused, p->why.text);
 	if (dropped || p->refused)
 		p->tell_ns = now_ns + TELL_NS;
 	p->refused = 0;

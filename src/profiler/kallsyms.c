@@ -17,8 +17,8 @@ struct symbol {
 struct kallsyms {
 	FILE *file; /* NULL: all is read */
 	/*
-	 * The first NSORTED are in order as they come: the kernel's own. The others, of modules, are sorted when all are read.
-	 * To sort all of them would take 10 ms.
+	 * The first NSORTED are in order as they come: the kernel's own. The others, of modules, are sorted
+	 * when all are read. To sort all of them would take 10 ms.
 	 */
 	struct symbol *symbol;
 	size_t n, room, nsorted;
@@ -120,7 +120,8 @@ int kallsyms_read(struct kallsyms *k)
 			rc = ferror(k->file) ? -EIO : k->n ? 0 : -EPERM;
 			(void)fclose(TAKE_PTR(k->file));
 			if (rc == 0)
-				qsort(k->symbol + k->nsorted, k->n - k->nsorted, sizeof(*k->symbol), by_address);
+				qsort(k->symbol + k->nsorted, k->n - k->nsorted, sizeof(*k->symbol),
+				      by_address);
 			return rc;
 		}
 		rc = read_line(k, line);

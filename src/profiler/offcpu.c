@@ -46,10 +46,11 @@ void offcpu_close(struct offcpu *o)
 
 /* --- what was counted ----------------------------------------------------------------------- */
 
-static void pass_sum(struct offcpu *o, const struct profile_wait *key, const struct profile_sum *sum, uint64_t now_ns,
-		     stacks_fn *fn, void *ctx)
+static void pass_sum(struct offcpu *o, const struct profile_wait *key, const struct profile_sum *sum,
+		     uint64_t now_ns, stacks_fn *fn, void *ctx)
 {
-	const struct offcpu_stack user = { key->generation, key->user }, kernel = { key->generation, key->kernel };
+	const struct offcpu_stack user = { key->generation, key->user },
+				  kernel = { key->generation, key->kernel };
 	struct stacks_record r = {
 		.kind = STACKS_WAIT,
 		.pid = key->pid,
@@ -89,14 +90,16 @@ static size_t find_used(const struct offcpu *o, struct offcpu_stack *used, size_
 	int rc;
 
 	/* a wait that ends meanwhile is deleted from `begins` before it is added to `sums` */
-	for (rc = bpfsys_next_key(begins, NULL, &tid); rc == 0 && n + 2 <= max; rc = bpfsys_next_key(begins, &tid, &tid)) {
+	for (rc = bpfsys_next_key(begins, NULL, &tid); rc == 0 && n + 2 <= max;
+	     rc = bpfsys_next_key(begins, &tid, &tid)) {
 		if (bpfsys_lookup(begins, &tid, &wait) < 0)
 			continue;
 		used[n++] = (struct offcpu_stack){ wait.generation, wait.user };
 		used[n++] = (struct offcpu_stack){ wait.generation, wait.kernel };
 	}
 	(void)usleep(1000);
-	for (rc = bpfsys_next_key(sums, NULL, &key); rc == 0 && n + 2 <= max; rc = bpfsys_next_key(sums, &key, &key)) {
+	for (rc = bpfsys_next_key(sums, NULL, &key); rc == 0 && n + 2 <= max;
+	     rc = bpfsys_next_key(sums, &key, &key)) {
 		used[n++] = (struct offcpu_stack){ key.generation, key.user };
 		used[n++] = (struct offcpu_stack){ key.generation, key.kernel };
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * offcpu.h - where the threads of a step wait: the time between the scheduler's switch from a thread and its switch back
- * to it, by the stack at the switch. For ceems-profile, which is root.
+ * offcpu.h - where the threads of a step wait: the time between the scheduler's switch from a thread and its
+ * switch back to it, by the stack at the switch. For ceems-profile, which is root.
  *
- * A BPF program at the raw tracepoint sched_switch keeps the begin of each wait, and adds up waits by thread and stack, so
- * there is no record per switch. Stacks are walked by frame pointers. The time also contains waiting for a CPU. A wait is
- * counted when it ends. Maps have bounds: what did not fit is counted. Everything exists only as descriptors of the caller.
+ * A BPF program at the raw tracepoint sched_switch keeps the begin of each wait, and adds up waits by thread
+ * and stack, so there is no record per switch. Stacks are walked by frame pointers. The time also contains
+ * waiting for a CPU. A wait is counted when it ends. Maps have bounds: what did not fit is counted.
+ * Everything exists only as descriptors of the caller.
  */
 #ifndef CEEMS_OFFCPU_H
 #define CEEMS_OFFCPU_H
@@ -15,7 +16,8 @@
 struct offcpu;
 
 struct offcpu_setup {
-	int cgroup_fd; /* v2 cgroup; threads in it and below are counted. Borrowed during the call; -1: none is */
+	/* v2 cgroup; threads in it and below are counted. Borrowed during the call; -1: none is */
+	int cgroup_fd;
 	bool has_user, has_kernel; /* which parts of a stack to keep */
 };
 

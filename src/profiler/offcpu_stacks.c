@@ -56,7 +56,8 @@ static void note_seen(struct offcpu_stacks *s, const struct offcpu_stack *stack)
 	s->nseen++;
 }
 
-size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *stack, uint64_t address[PROFILE_DEPTH])
+size_t offcpu_stacks_read(struct offcpu_stacks *s, const struct offcpu_stack *stack,
+			  uint64_t address[PROFILE_DEPTH])
 {
 	const uint32_t key = (uint32_t)stack->id;
 	const struct offcpu_kept *kept;

@@ -28,13 +28,13 @@ struct jit_kept {
 };
 
 struct jit_process {
-	uint32_t pid; /* 0: this entry is free */
+	uint32_t pid;	    /* 0: this entry is free */
 	uint32_t inner_pid; /* in its own namespace */
 	int root; /* its root folder, open, so that the file can be read after the process has ended */
 	struct jit_kept *kept;
 	size_t nkept, room;
 	uint64_t read_ns; /* time of the last try to read; 0: never */
-	size_t size; /* bytes of the file that MAP was made of */
+	size_t size;	  /* bytes of the file that MAP was made of */
 	struct perf_map map;
 };
 
@@ -200,7 +200,9 @@ bool profile_jit_row(struct profile_jit *j, uint32_t pid, uint64_t address, stru
 		.cfa = UNWIND_CFA_REGISTER,
 		.reg = unwind_x86_64.sp,
 		.offset = at < endbr + 4 || at >= endbr + 10 ? 8 : 16, /* before sub, and after add */
-		.saved = { { .place = UNWIND_AT_CFA, .offset = -8 }, { .place = UNWIND_SAME }, { .place = UNWIND_SAME } },
+		.saved = { { .place = UNWIND_AT_CFA, .offset = -8 },
+			   { .place = UNWIND_SAME },
+			   { .place = UNWIND_SAME } },
 	};
 	return true;
 }

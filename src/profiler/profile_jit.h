@@ -30,15 +30,15 @@ bool profile_jit_is_made(const struct profile_mapping *m);
 int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t *ret_function);
 
 /*
- * Keeps LOCATION, which has no function, for profile_jit_name(): it is the code at ADDRESS of PID. A compiler may write its
- * file later, such as the JVM, which writes it at its end.
+ * Keeps LOCATION, which has no function, for profile_jit_name(): it is the code at ADDRESS of PID. A compiler
+ * may write its file later, such as the JVM, which writes it at its end.
  */
 void profile_jit_keep(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t location);
 /* Gives the kept locations the functions that the files have by now. Returns 0 or an error as above. */
 int profile_jit_name(struct profile_jit *j);
 /*
- * Does the same for PID alone, then forgets all that is known of it. Call it when the process calls exec or has ended: its
- * file is found for as long as this was not called.
+ * Does the same for PID alone, then forgets all that is known of it. Call it when the process calls exec or
+ * has ended: its file is found for as long as this was not called.
  */
 int profile_jit_forget(struct profile_jit *j, uint32_t pid);
 

@@ -27,8 +27,8 @@ struct span {
 struct space { /* the mappings of one process */
 	uint32_t pid;
 	/*
-	 * All mappings up to then are known: from perf's records since the exec, from the parent at a fork, or because
-	 * /proc was read, or could not be. 0: not yet.
+	 * All mappings up to then are known: from perf's records since the exec, from the parent at a fork,
+	 * or because /proc was read, or could not be. 0: not yet.
 	 */
 	uint64_t known_ns;
 	bool has_ended;
@@ -178,12 +178,14 @@ bool profile_maps_is_anonymous(const struct profile_mapping *m)
 }
 
 /*
- * A run-time compiler may make very many regions of memory without a file, and the kernel's record of each has its address as
- * the offset. They are one mapping, in which each address is that of the process.
+ * A run-time compiler may make very many regions of memory without a file, and the kernel's record of each
+ * has its address as the offset. They are one mapping, in which each address is that of the process.
  */
 static int add_mapping(struct profile_maps *m, struct space *s, const struct profile_mapping *mapping)
 {
-	const struct profile_mapping anonymous = { .path = mapping->path, .build_id = "", .limit = ADDRESS_MAX };
+	const struct profile_mapping anonymous = { .path = mapping->path,
+						   .build_id = "",
+						   .limit = ADDRESS_MAX };
 	struct span span = { .start = mapping->start, .limit = mapping->limit };
 	int rc;
 
@@ -294,7 +296,8 @@ int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r)
  * Returns whether NEW is known from a record, which may also have a build id. A file that was
  * deleted since then has another path in /proc.
  */
-static bool has_mapping(const struct profile_maps *m, const struct space *s, const struct profile_mapping *new)
+static bool has_mapping(const struct profile_maps *m, const struct space *s,
+			const struct profile_mapping *new)
 {
 	const size_t i = find_span(s, new->start);
 	const struct profile_mapping *old;
@@ -310,7 +313,8 @@ static bool has_mapping(const struct profile_maps *m, const struct space *s, con
 	if (profile_maps_is_anonymous(old))
 		return !strcmp(new->path, old->path);
 	len = strlen(old->path);
-	return old->offset + (new->start - span->start) == new->offset && !strncmp(new->path, old->path, len) &&
+	return old->offset + (new->start - span->start) == new->offset &&
+	       !strncmp(new->path, old->path, len) &&
 	       (!new->path[len] || !strcmp(new->path + len, " (deleted)"));
 }
 
@@ -325,8 +329,8 @@ static int learn_line(struct profile_maps *m, struct space *s, char *line)
 	int at = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &mapping.start, &mapping.limit, perms,
-		   &mapping.offset, &at) < 4 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &mapping.start, &mapping.limit,
+		   perms, &mapping.offset, &at) < 4 ||
 	    !at || perms[2] != 'x' || mapping.limit < mapping.start)
 		return 0;
 	mapping.path = line[at] ? line + at : "//anon"; /* the path that the kernel's records have */
@@ -383,6 +387,7 @@ int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, ui
 		return -ENOENT;
 	*ret_mapping = s->span[i].mapping;
 	*ret_address = profile_maps_is_anonymous(&m->profile->mapping[*ret_mapping]) ?
-			       address : profile_rebase(m->profile, *ret_mapping, s->span[i].start, address);
+			       address :
+			       profile_rebase(m->profile, *ret_mapping, s->span[i].start, address);
 	return 0;
 }

@@ -23,16 +23,16 @@ int profile_maps_create(struct profile *p, struct profile_maps **ret);
 void profile_maps_destroy(struct profile_maps *m);
 
 /*
- * Learns from a record of a mapping, exec, fork or exit, or of lost records; ignores others. Returns 0, -ENOMEM or an
- * error of profile_add_mapping().
+ * Learns from a record of a mapping, exec, fork or exit, or of lost records; ignores others. Returns 0,
+ * -ENOMEM or an error of profile_add_mapping().
  */
 int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r);
 
 /*
  * Finds the mapping of process PID that contains ADDRESS. Sets *RET_MAPPING to its index in P and
- * *RET_ADDRESS to the address in P's mapping (profile_rebase(); of memory without a file, ADDRESS itself). Reads
- * /proc/PID/maps once if records do not tell all mappings, and again after lost records. Returns 0; -ENOENT: no known mapping contains ADDRESS; or an
- * error as above.
+ * *RET_ADDRESS to the address in P's mapping (profile_rebase(); of memory without a file, ADDRESS itself).
+ * Reads /proc/PID/maps once if records do not tell all mappings, and again after lost records. Returns 0;
+ * -ENOENT: no known mapping contains ADDRESS; or an error as above.
  */
 int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, uint32_t *ret_mapping,
 		      uint64_t *ret_address);

@@ -124,8 +124,8 @@ static int add_named(struct profile *p, const char *symbol, uint32_t *ret)
 	return rc < 0 ? rc : 1;
 }
 
-int profile_names_open(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address, struct symbols **ret,
-		       uint64_t *ret_offset)
+int profile_names_open(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,
+		       struct symbols **ret, uint64_t *ret_offset)
 {
 	const struct profile_mapping *m;
 	struct names_file *f;
@@ -145,7 +145,8 @@ int profile_names_open(struct profile_names *n, uint32_t pid, uint32_t mapping, 
 	return 0;
 }
 
-static int find_function(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address, uint32_t *ret)
+static int find_function(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,
+			 uint32_t *ret)
 {
 	const struct symbol *symbol;
 	struct symbols *symbols;

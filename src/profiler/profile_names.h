@@ -23,8 +23,8 @@ void profile_names_destroy(struct profile_names *n);
  * *RET_OFFSET to the offset of ADDRESS in the file. *RET is borrowed. It is NULL if there is no
  * file, it is gone or was replaced, or too many files are open. Returns 0 or -ENOMEM.
  */
-int profile_names_open(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address, struct symbols **ret,
-		       uint64_t *ret_offset);
+int profile_names_open(struct profile_names *n, uint32_t pid, uint32_t mapping, uint64_t address,
+		       struct symbols **ret, uint64_t *ret_offset);
 
 /*
  * Finds the function at ADDRESS of mapping MAPPING. Returns 1 and sets *RET_FUNCTION; 0: no file as

@@ -74,7 +74,8 @@ int profile_push_keep(const struct profile_push_setup *setup, int fd, struct err
 	/* only this process waits for a directory service that hangs */
 	pw = getpwuid(setup->uid);
 	(void)snprintf(user, sizeof(user), "%u", (unsigned int)setup->uid);
-	if (!push_series(setup->job_id, setup->cluster, setup->node, setup->step, pw ? pw->pw_name : user, part.series))
+	if (!push_series(setup->job_id, setup->cluster, setup->node, setup->step, pw ? pw->pw_name : user,
+			 part.series))
 		return errmsg_errno(err, -ENAMETOOLONG, "labels of the profile");
 	rc = push_queue_open(setup->dir, setup->max, &q, err);
 	if (rc < 0)
@@ -130,7 +131,8 @@ static int push_note(struct profile_push *push, const struct profile *p)
 	return 0;
 }
 
-static int push_make(const struct profile_push *push, const struct profile *p, uint64_t until_ns, struct profile **ret)
+static int push_make(const struct profile_push *push, const struct profile *p, uint64_t until_ns,
+		     struct profile **ret)
 {
 	struct profile *part;
 	int rc = profile_create(p->type, p->ntypes, &part);

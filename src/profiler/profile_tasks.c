@@ -23,9 +23,9 @@ struct thread {
 	uint32_t tid; /* 0: this entry is free */
 	uint32_t pid;
 	int64_t rank;
-	bool has_ended;	     /* a new thread may have this tid by now */
-	uint64_t known_ns;   /* the thread existed then, with this name */
-	uint64_t tried_ns;   /* time of the last loss after which it was read, or was gone already */
+	bool has_ended;	   /* a new thread may have this tid by now */
+	uint64_t known_ns; /* the thread existed then, with this name */
+	uint64_t tried_ns; /* time of the last loss after which it was read, or was gone already */
 	char name[WIRE_NAME_MAX];
 };
 
@@ -35,7 +35,7 @@ struct thread {
  */
 struct profile_tasks {
 	struct thread *thread;
-	uint32_t size, n; /* SIZE is a power of 2 */
+	uint32_t size, n;	   /* SIZE is a power of 2 */
 	uint32_t ended[ENDED_MAX]; /* ring of the last threads that ended; tid 0: unused */
 	uint32_t next_ended;
 	uint64_t lost_ns; /* records before then may be missing */
@@ -137,16 +137,22 @@ void profile_tasks_destroy(struct profile_tasks *t)
 	free(t);
 }
 
-/* Returns when the thread of ST started, on the clock of records: a tick or so too early, but never too late. */
+/*
+ * Returns when the thread of ST started, on the clock of records: a tick or so too early, but never too late.
+ */
 static uint64_t start_ns(const struct procstat *st)
 {
 	const uint64_t tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK), mono_ns = clock_mono_ns();
-	const uint64_t since_boot_ns = st->start_ticks * tick_ns, suspended_ns = clock_ns(CLOCK_BOOTTIME) - mono_ns;
+	const uint64_t since_boot_ns = st->start_ticks * tick_ns,
+		       suspended_ns = clock_ns(CLOCK_BOOTTIME) - mono_ns;
 
 	return since_boot_ns > suspended_ns ? since_boot_ns - suspended_ns : 0;
 }
 
-/* Reads /proc of thread TID of process PID. -ESRCH: that is a later thread with the same ids, which started after AT_NS. */
+/*
+ * Reads /proc of thread TID of process PID. -ESRCH: that is a later thread with the same ids,
+ * which started after AT_NS.
+ */
 static int read_thread(uint32_t pid, uint32_t tid, uint64_t at_ns, struct procstat *ret)
 {
 	int rc = procstat_read_thread((pid_t)pid, (pid_t)tid, ret);
@@ -159,7 +165,10 @@ static void set_name(struct thread *th, const char *name)
 	(void)snprintf(th->name, sizeof(th->name), "%s", name);
 }
 
-/* Sets the name of TH, which existed at AT_NS, from /proc: the kernel sends a record only when a name changes. */
+/*
+ * Sets the name of TH, which existed at AT_NS, from /proc: the kernel sends a record
+ * only when a name changes.
+ */
 static void begin_thread(struct thread *th, uint64_t at_ns)
 {
 	const uint64_t now_ns = clock_mono_ns();
@@ -308,7 +317,8 @@ bool profile_tasks_look(struct profile_tasks *t, struct wire_message *m)
 		return true;
 	case STACKS_SAMPLE:
 	case STACKS_WAIT:
-		(void)thread_check(t, r->pid, r->pid, r->mono_ns); /* the process has the name of its first thread */
+		/* the process has the name of its first thread */
+		(void)thread_check(t, r->pid, r->pid, r->mono_ns);
 		th = thread_check(t, r->pid, r->tid, r->mono_ns);
 		if (!th)
 			th = thread_adopt(t, r);

@@ -93,8 +93,8 @@ static int find_row(void *ctx, uint64_t pc, struct unwind_row *ret)
  * the next function, so 1 is subtracted. An address in no mapping is not code: a function without
  * frame pointer had other data there, and the rest of the chain is meaningless.
  */
-static int take_chain(struct profile_unwind *u, const struct stacks_record *r, uint64_t *ret, size_t max, size_t *ret_n,
-		      enum unwind_end *ret_end)
+static int take_chain(struct profile_unwind *u, const struct stacks_record *r, uint64_t *ret, size_t max,
+		      size_t *ret_n, enum unwind_end *ret_end)
 {
 	uint64_t address;
 	uint32_t mapping;

@@ -11,7 +11,7 @@
 #define BUFFER_BYTES (256 * 1024u) /* the longest message is shorter */
 
 struct wire {
-	int fd; /* -1: BUFFER has all messages, and grows */
+	int fd;		 /* -1: BUFFER has all messages, and grows */
 	size_t used, at; /* bytes in BUFFER; of these, bytes that the receiver has taken */
 	size_t size;
 	char *buffer;
@@ -109,8 +109,8 @@ int wire_send(struct wire *w, const struct wire_message *m)
 {
 	const struct stacks_record *r = &m->record;
 	struct wire_head head = { .text_size = r->text ? (uint32_t)strlen(r->text) + 1 : 0, .m = *m };
-	const size_t size = sizeof(head) + (r->nuser + r->nkernel + r->nregs) * sizeof(uint64_t) + r->dump_size +
-			    r->build_id_size + head.text_size;
+	const size_t size = sizeof(head) + (r->nuser + r->nkernel + r->nregs) * sizeof(uint64_t) +
+			    r->dump_size + r->build_id_size + head.text_size;
 	int rc;
 
 	head.size = (uint32_t)(size + 7) & ~UINT32_C(7);

@@ -13,10 +13,14 @@
 #define WIRE_RANK_NONE INT64_C(-1)
 
 enum wire_kind {
-	WIRE_BEGIN,  /* sampling of EVENT begins, at record.mono_ns and wall_ns; record.text: why of no better one, or "" */
+	/*
+	 * sampling of EVENT begins, at record.mono_ns and wall_ns; record.text: why of no better one, or ""
+	 */
+	WIRE_BEGIN,
 	WIRE_RECORD, /* a record of the step's threads, or of lost samples */
 	WIRE_SYMBOL, /* record.text is the name of the kernel function with number record.start */
-	WIRE_END,    /* sampling has ended, at record.mono_ns; EVENT was counted for the share COUNTED of the time */
+	/* sampling has ended, at record.mono_ns; EVENT was counted for the share COUNTED of the time */
+	WIRE_END,
 };
 
 struct wire_message {
@@ -32,8 +36,8 @@ struct wire_message {
 struct wire;
 
 /*
- * Makes *RET for the socket FD, which the caller closes. If FD is -1 there is no socket: what is sent to *RET stays in memory until
- * it is received from *RET. Returns 0 or -ENOMEM.
+ * Makes *RET for the socket FD, which the caller closes. If FD is -1 there is no socket: what is sent to *RET
+ * stays in memory until it is received from *RET. Returns 0 or -ENOMEM.
  */
 int wire_open(int fd, struct wire **ret);
 void wire_close(struct wire *w);

@@ -39,20 +39,20 @@
 struct profile_writer {
 	const struct profile_writer_setup *setup;
 	enum stacks_event event;
-	double counted; /* share of the time in which EVENT was counted; 1 until sampling has ended */
+	double counted;	     /* share of the time in which EVENT was counted; 1 until sampling has ended */
 	char why_event[256]; /* why EVENT is not the one that was asked for; empty: it is */
 	struct profile *profile; /* NULL before WIRE_BEGIN, as are the next four */
 	struct profile_maps *maps;
 	struct profile_names *names;
 	struct profile_unwind *unwind;
 	struct profile_jit *jit;
-	uint32_t kernel; /* mapping of the kernel's functions; PROFILE_NONE: not added yet */
+	uint32_t kernel;  /* mapping of the kernel's functions; PROFILE_NONE: not added yet */
 	uint32_t *symbol; /* location by a kernel function's number; PROFILE_NONE: not received yet */
 	uint32_t nsymbols;
-	uint64_t begin_ns, end_ns; /* time of WIRE_BEGIN and of the latest message; 0: none */
+	uint64_t begin_ns, end_ns;	  /* time of WIRE_BEGIN and of the latest message; 0: none */
 	uint64_t samples, lost, left_out; /* received; lost by the kernel; beyond STACKS_MAX */
-	uint64_t ended[3]; /* samples by enum unwind_end */
-	uint64_t waited_ns[3]; /* time that threads waited, likewise */
+	uint64_t ended[3];		  /* samples by enum unwind_end */
+	uint64_t waited_ns[3];		  /* time that threads waited, likewise */
 	bool has_no_pids;
 	char path[1024], temporary[1032]; /* PATH is empty before the first write */
 	bool is_written; /* PATH has a profile, and is not the empty file that reserves the name */
@@ -126,7 +126,8 @@ static int add_user(struct profile_writer *w, const struct stacks_record *r, str
 	for (i = 0; i < n && rc >= 0; i++) {
 		rc = profile_maps_find(w->maps, r->pid, address[i], &location.mapping, &location.address);
 		if (rc == 0)
-			rc = profile_names_find(w->names, r->pid, location.mapping, location.address, &line.function);
+			rc = profile_names_find(w->names, r->pid, location.mapping, location.address,
+						&line.function);
 		is_made = rc == 0 && profile_jit_is_made(&w->profile->mapping[location.mapping]);
 		if (is_made)
 			rc = profile_jit_find(w->jit, r->pid, address[i], &line.function);
@@ -171,9 +172,13 @@ static int add_sample(struct profile_writer *w, const struct wire_message *m)
 	label[n++] = (struct profile_label){ .key = PROFILE_LABEL_STEP, .text = w->setup->step };
 	label[n++] = (struct profile_label){ .key = PROFILE_LABEL_NODE, .text = w->setup->node };
 	if (m->rank != WIRE_RANK_NONE)
-		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_TASK, .number = m->rank, .unit = "" };
+		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_TASK,
+						     .number = m->rank,
+						     .unit = "" };
 	if (!w->has_no_pids)
-		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_PID, .number = m->record.pid, .unit = "" };
+		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_PID,
+						     .number = m->record.pid,
+						     .unit = "" };
 	if (*m->process)
 		label[n++] = (struct profile_label){ .key = PROFILE_LABEL_PROCESS, .text = m->process };
 	if (*m->thread)
@@ -230,29 +235,41 @@ static int add_comments(const struct profile_writer *w, struct profile *p)
 	int rc = add_comment(p, "job=%s step=%s node=%s", s->job, s->step, s->node);
 
 	if (rc == 0)
-		rc = add_comment(p, "event=%s rate=%" PRIu32 "Hz stacks=%s", stacks_events[w->event].name, s->hz, s->stacks);
+		rc = add_comment(p, "event=%s rate=%" PRIu32 "Hz stacks=%s", stacks_events[w->event].name,
+				 s->hz, s->stacks);
 	if (rc == 0 && *w->why_event)
-		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:%s; the CPU's clock was sampled", s->node, w->why_event);
+		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:%s; the CPU's clock was sampled", s->node,
+				 w->why_event);
 	if (rc == 0 && w->counted < COUNTED_WHOLE)
-		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:%s were counted %.0f %% of the time, as the PMU has too few counters",
+		rc = add_comment(p,
+				 PROFILE_NOTE_LIMIT
+				 "%s:%s were counted %.0f %% of the time, as the PMU has too few counters",
 				 s->node, stacks_events[w->event].value, 100 * w->counted);
 	if (rc == 0)
-		rc = add_comment(p, "size limit=%" PRIu64 "MiB stack limit=%u", s->size_max >> 20, STACKS_MAX);
+		rc = add_comment(p, "size limit=%" PRIu64 "MiB stack limit=%u", s->size_max >> 20,
+				 STACKS_MAX);
 	if (rc == 0 && w->samples)
-		rc = add_comment(p, "user stacks: whole=%" PRIu64 " cut=%" PRIu64 " failed=%" PRIu64, w->ended[UNWIND_WHOLE],
-				 w->ended[UNWIND_CUT], w->ended[UNWIND_FAILED]);
+		rc = add_comment(p, "user stacks: whole=%" PRIu64 " cut=%" PRIu64 " failed=%" PRIu64,
+				 w->ended[UNWIND_WHOLE], w->ended[UNWIND_CUT], w->ended[UNWIND_FAILED]);
 	if (rc == 0 && s->has_waits)
-		rc = add_comment(p, "off-cpu stacks by frame pointers, in ms: whole=%" PRIu64 " cut=%" PRIu64 " failed=%" PRIu64,
-				 w->waited_ns[UNWIND_WHOLE] / NSEC_PER_MSEC, w->waited_ns[UNWIND_CUT] / NSEC_PER_MSEC,
+		rc = add_comment(p,
+				 "off-cpu stacks by frame pointers, in ms: whole=%" PRIu64 " cut=%" PRIu64
+				 " failed=%" PRIu64,
+				 w->waited_ns[UNWIND_WHOLE] / NSEC_PER_MSEC,
+				 w->waited_ns[UNWIND_CUT] / NSEC_PER_MSEC,
 				 w->waited_ns[UNWIND_FAILED] / NSEC_PER_MSEC);
 	if (rc == 0 && w->lost + w->left_out)
 		rc = add_comment(p, PROFILE_NOTE_LOST "%s:%" PRIu64, s->node, w->lost + w->left_out);
 	if (rc == 0 && w->left_out)
-		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; %" PRIu64 " samples after that are left out",
-			     s->node, STACKS_MAX, w->left_out);
+		rc = add_comment(p,
+				 PROFILE_NOTE_LIMIT "%s:more than %u different stacks; %" PRIu64
+						    " samples after that are left out",
+				 s->node, STACKS_MAX, w->left_out);
 	else if (rc == 0 && w->has_no_pids)
-		rc = add_comment(p, PROFILE_NOTE_LIMIT "%s:more than %u different stacks; later ones have no pid", s->node,
-			     STACKS_MAX / 2);
+		rc = add_comment(p,
+				 PROFILE_NOTE_LIMIT
+				 "%s:more than %u different stacks; later ones have no pid",
+				 s->node, STACKS_MAX / 2);
 	return rc;
 }
 
@@ -336,7 +353,8 @@ static int write_file(struct profile_writer *w, struct errmsg *err)
 	profile_destroy(p);
 	(void)helper_end(begin_ns);
 	took_ns = clock_mono_ns() - begin_ns;
-	w->due_ns = clock_mono_ns() + (took_ns * WRITE_COST > WRITE_EVERY_NS ? took_ns * WRITE_COST : WRITE_EVERY_NS);
+	w->due_ns = clock_mono_ns() +
+		    (took_ns * WRITE_COST > WRITE_EVERY_NS ? took_ns * WRITE_COST : WRITE_EVERY_NS);
 	return rc;
 }
 
@@ -345,7 +363,8 @@ static void push_part(struct profile_writer *w)
 {
 	if (w->push.fd < 0)
 		return;
-	w->push_rc = profile_push_part(&w->push, w->profile, (uint64_t)(w->profile->time_ns + w->profile->duration_ns));
+	w->push_rc = profile_push_part(&w->push, w->profile,
+				       (uint64_t)(w->profile->time_ns + w->profile->duration_ns));
 	if (w->push_rc < 0)
 		w->push.fd = -1;
 }
@@ -355,9 +374,9 @@ static void push_part(struct profile_writer *w)
 static int make_profile(struct profile_writer *w)
 {
 	const struct stacks_event_info *e = &stacks_events[w->event];
-	const struct profile_type types[] = {
-		{ "samples", "count" }, { e->value, e->unit }, { PROFILE_WAITS, "nanoseconds" }
-	};
+	const struct profile_type types[] = { { "samples", "count" },
+					      { e->value, e->unit },
+					      { PROFILE_WAITS, "nanoseconds" } };
 	/* the kernel chooses the period of cycles, anew for each sample */
 	const int64_t period = w->event == STACKS_CLOCK ? (int64_t)(NSEC_PER_SEC / w->setup->hz) : 0;
 	int rc = profile_create(types, w->setup->has_waits ? 3 : 2, &w->profile);
@@ -434,7 +453,9 @@ static int writer_next(struct profile_writer *w, struct wire *wire, struct errms
 
 int profile_writer_run(const struct profile_writer_setup *setup, struct wire *wire, struct errmsg *err)
 {
-	struct profile_writer w = { .setup = setup, .counted = 1, .kernel = PROFILE_NONE, .push.fd = setup->push_fd };
+	struct profile_writer w = {
+		.setup = setup, .counted = 1, .kernel = PROFILE_NONE, .push.fd = setup->push_fd
+	};
 	int rc = 0;
 
 	while (rc == 0)

@@ -19,7 +19,7 @@ struct profile_writer_setup {
 	uint32_t hz;
 	const char *stacks; /* profile_request_stacks_name() */
 	bool has_waits;	    /* samples have a third value, off-cpu/nanoseconds */
-	int push_fd; /* socket for profile_push_part(), borrowed; below 0: nothing is pushed */
+	int push_fd;	    /* socket for profile_push_part(), borrowed; below 0: nothing is pushed */
 };
 
 /*

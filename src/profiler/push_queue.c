@@ -86,8 +86,8 @@ static int is_part(const struct dirent *d)
 /* --- the writing side ----------------------------------------------------------------------- */
 
 /*
- * Adds the bytes of all parts to *RET, each part rounded up to a page as file systems do. Call it with the lock: a
- * part that is not complete was then left by a killed writer, and is removed.
+ * Adds the bytes of all parts to *RET, each part rounded up to a page as file systems do. Call it with the
+ * lock: a part that is not complete was then left by a killed writer, and is removed.
  */
 static int queue_size(const struct push_queue *q, uint64_t *ret)
 {
@@ -133,10 +133,11 @@ static int queue_write(struct push_queue *q, const struct push_part *part, struc
 
 	if (!data)
 		return errmsg_errno(err, -ENOMEM, "%s", q->dir);
-	head = snprintf(data, PUSH_SERIES_MAX + 64, "%s %" PRIu64 " %" PRIu64 "\n", part->series, part->from_ns,
-			part->until_ns);
+	head = snprintf(data, PUSH_SERIES_MAX + 64, "%s %" PRIu64 " %" PRIu64 "\n", part->series,
+			part->from_ns, part->until_ns);
 	memcpy(data + head, part->data, part->len);
-	(void)snprintf(name, sizeof(name), "%020" PRIu64 "-%d-%u" SUFFIX, clock_wall_ns(), (int)getpid(), q->added++);
+	(void)snprintf(name, sizeof(name), "%020" PRIu64 "-%d-%u" SUFFIX, clock_wall_ns(), (int)getpid(),
+		       q->added++);
 	queue_path(q, name, path);
 	return fileio_write_atomic(path, data, (size_t)head + part->len, 0600, err);
 }
@@ -213,10 +214,12 @@ static bool parse_head(char *text, size_t len, struct push_part *ret)
 	(void)snprintf(ret->series, sizeof(ret->series), "%s", text);
 	ret->data = end + 1;
 	ret->len = len - (size_t)(end + 1 - text);
-	return parse_u64(from + 1, &ret->from_ns) == 0 && parse_u64(until + 1, &ret->until_ns) == 0 && ret->len;
+	return parse_u64(from + 1, &ret->from_ns) == 0 && parse_u64(until + 1, &ret->until_ns) == 0 &&
+	       ret->len;
 }
 
-int push_queue_read(struct push_queue *q, const char *name, struct push_part *ret, char **buf, struct errmsg *err)
+int push_queue_read(struct push_queue *q, const char *name, struct push_part *ret, char **buf,
+		    struct errmsg *err)
 {
 	char path[PATH_MAX];
 	char *text;
@@ -242,13 +245,13 @@ void push_queue_remove(struct push_queue *q, const char *name)
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-bool push_series(const char *job_id, const char *cluster, const char *node, const char *step, const char *user,
-		 char ret[PUSH_SERIES_MAX])
+bool push_series(const char *job_id, const char *cluster, const char *node, const char *step,
+		 const char *user, char ret[PUSH_SERIES_MAX])
 {
 	const struct {
 		const char *before, *text;
-	} parts[] = { { "", job_id },	      { "{cluster=", cluster }, { ",node=", node },
-		      { ",step=", step }, { ",user=", user },	{ "}", "" } };
+	} parts[] = { { "", job_id },	  { "{cluster=", cluster }, { ",node=", node },
+		      { ",step=", step }, { ",user=", user },	    { "}", "" } };
 	size_t used = 0, i;
 	const char *c;
 

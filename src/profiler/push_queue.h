@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * push_queue.h - the queue of profiles for ProfilePushUrl: a folder of root's, with one file per part of a profile. The
- * programs ceems-profile of the node's steps add parts; ceems-push of slurmd sends them, the oldest first. While the
- * backend is away, parts wait, until the queue is full. Then new parts are dropped and counted.
+ * push_queue.h - the queue of profiles for ProfilePushUrl: a folder of root's, with one file per part of a
+ * profile. The programs ceems-profile of the node's steps add parts; ceems-push of slurmd sends them, the
+ * oldest first. While the backend is away, parts wait, until the queue is full. Then new parts are dropped
+ * and counted.
  */
 #ifndef CEEMS_PUSH_QUEUE_H
 #define CEEMS_PUSH_QUEUE_H
@@ -13,7 +14,8 @@
 
 #include "src/libutil/errmsg.h"
 
-#define PUSH_PART_MAX ((size_t)8 << 20) /* bytes of the compressed profile of a part; Pyroscope takes less by default */
+/* bytes of the compressed profile of a part; Pyroscope takes less by default */
+#define PUSH_PART_MAX ((size_t)8 << 20)
 #define PUSH_SERIES_MAX 1024u
 #define PUSH_NAME_MAX 64u /* of a part's file */
 
@@ -27,31 +29,38 @@ struct push_part {
 };
 
 /*
- * Opens the queue in the folder DIR, which is created if it is missing. MAX are the most bytes of all parts. -EPERM: DIR is not
- * our user's own, or others can write in it; or -errno.
+ * Opens the queue in the folder DIR, which is created if it is missing. MAX are the most bytes of all parts.
+ * -EPERM: DIR is not our user's own, or others can write in it; or -errno.
  */
 int push_queue_open(const char *dir, uint64_t max, struct push_queue **ret, struct errmsg *err);
 void push_queue_close(struct push_queue *q);
 
-/* Adds PART. -ENOSPC: the queue is full; the part is dropped and counted. Or -errno: it is neither added nor counted. */
+/*
+ * Adds PART. -ENOSPC: the queue is full; the part is dropped and counted. Or -errno: it is
+ * neither added nor counted.
+ */
 int push_queue_put(struct push_queue *q, const struct push_part *part, struct errmsg *err);
 /* Returns how many parts were dropped since the last call. */
 uint64_t push_queue_take_dropped(struct push_queue *q);
 
-/* Lists the names of at most MAX parts, the oldest first. The caller frees *RET. Returns their number or -errno. */
+/*
+ * Lists the names of at most MAX parts, the oldest first. The caller frees *RET.
+ * Returns their number or -errno.
+ */
 int push_queue_list(struct push_queue *q, size_t max, char (**ret)[PUSH_NAME_MAX]);
 /*
- * Reads the part NAME into RET. RET->data points into *BUF, which the caller frees. Returns 0; -ENOENT: the part was
- * removed meanwhile; -EINVAL: its file is damaged; or -errno.
+ * Reads the part NAME into RET. RET->data points into *BUF, which the caller frees. Returns 0; -ENOENT: the
+ * part was removed meanwhile; -EINVAL: its file is damaged; or -errno.
  */
-int push_queue_read(struct push_queue *q, const char *name, struct push_part *ret, char **buf, struct errmsg *err);
+int push_queue_read(struct push_queue *q, const char *name, struct push_part *ret, char **buf,
+		    struct errmsg *err);
 void push_queue_remove(struct push_queue *q, const char *name);
 
 /*
- * Writes the name of a series to RET. Characters that the name cannot contain become '_'. Pyroscope and CEEMS show it as
- * service_name=JOB_ID with the other texts as labels. False: it is too long.
+ * Writes the name of a series to RET. Characters that the name cannot contain become '_'. Pyroscope and CEEMS
+ * show it as service_name=JOB_ID with the other texts as labels. False: it is too long.
  */
-bool push_series(const char *job_id, const char *cluster, const char *node, const char *step, const char *user,
-		 char ret[PUSH_SERIES_MAX]);
+bool push_series(const char *job_id, const char *cluster, const char *node, const char *step,
+		 const char *user, char ret[PUSH_SERIES_MAX]);
 
 #endif

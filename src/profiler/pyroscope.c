@@ -34,7 +34,9 @@ static int take_url(struct pyroscope *p, struct errmsg *err)
 	if (!host || p->base <= (size_t)(host + 3 - p->conf.url))
 		return errmsg_set(err, -EINVAL, "ProfilePushUrl has no host");
 	if (strpbrk(host + 3, "@?#"))
-		return errmsg_set(err, -EINVAL, "ProfilePushUrl has a user or a query; secrets belong in ProfilePushHeaders");
+		return errmsg_set(
+			err, -EINVAL,
+			"ProfilePushUrl has a user or a query; secrets belong in ProfilePushHeaders");
 	return 0;
 }
 
@@ -104,7 +106,9 @@ static char *make_url(const struct pyroscope *p, const struct push_part *part)
 	char *url = name ? malloc(size) : NULL;
 
 	if (url)
-		(void)snprintf(url, size, "%.*s/ingest?name=%s&from=%" PRIu64 "&until=%" PRIu64 "&format=pprof&spyName=ceems",
+		(void)snprintf(url, size,
+			       "%.*s/ingest?name=%s&from=%" PRIu64 "&until=%" PRIu64
+			       "&format=pprof&spyName=ceems",
 			       (int)p->base, p->conf.url, name, part->from_ns / NSEC_PER_SEC,
 			       part->until_ns / NSEC_PER_SEC);
 	curl_free(name);

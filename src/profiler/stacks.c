@@ -16,8 +16,8 @@
 #define RING_MIN (128 * 1024u)
 #define RING_MAX (4096 * 1024u)
 /*
- * The most bytes of all rings of a step together, since the kernel charges them to no cgroup. With many CPUs each ring is
- * smaller, but has room for the longest record.
+ * The most bytes of all rings of a step together, since the kernel charges them to no cgroup. With many CPUs
+ * each ring is smaller, but has room for the longest record.
  */
 #define RINGS_BYTES (64 * 1024 * 1024u)
 #define CHAIN_BYTES 1024u /* size of a deep stack's addresses */
@@ -41,8 +41,9 @@ struct ring {
 	struct perf_event_mmap_page *page;
 	uint64_t tail, head;
 	uint64_t next_ns; /* time of the record at TAIL; UINT64_MAX: there is none */
-	uint64_t before_ns; /* time of the record before the one at TAIL, without STACKS_LOST; 0: there was none */
-	uint64_t note;	  /* of the last foreign sample (stacks_filter_is_foreign()); 0: none yet */
+	/* time of the record before the one at TAIL, without STACKS_LOST; 0: there was none */
+	uint64_t before_ns;
+	uint64_t note; /* of the last foreign sample (stacks_filter_is_foreign()); 0: none yet */
 };
 
 struct stacks {
@@ -124,7 +125,9 @@ static int open_rings(struct stacks *s, const struct stacks_setup *setup)
 	return rc;
 }
 
-/* Opens the rings without what the kernel refuses: first copies of stacks, then another event than the clock. */
+/*
+ * Opens the rings without what the kernel refuses: first copies of stacks, then another event than the clock.
+ */
 static int open_best_rings(struct stacks *s, struct stacks_setup *used, struct errmsg *err)
 {
 	const uint32_t dump_size = used->dump_size;
@@ -147,11 +150,13 @@ static int open_best_rings(struct stacks *s, struct stacks_setup *used, struct e
  * Loads the filter that notes foreign samples. If the kernel refuses it, loads the plain one and
  * turns off copies of stacks, which might be another user's.
  */
-static int open_filter(struct stacks *s, const struct stacks_setup *setup, struct stacks_setup *used, struct errmsg *err)
+static int open_filter(struct stacks *s, const struct stacks_setup *setup, struct stacks_setup *used,
+		       struct errmsg *err)
 {
 	if (setup->dump_size) {
 		if (profile_samples_open_noting(setup->cgroup_fd, setup->uid,
-						(unsigned int)(NOTES_MIN + setup->ncpus * NOTES_OF_CPU), &s->filter, NULL) == 0)
+						(unsigned int)(NOTES_MIN + setup->ncpus * NOTES_OF_CPU),
+						&s->filter, NULL) == 0)
 			return 0;
 		used->dump_size = 0;
 	}
@@ -280,8 +285,9 @@ static void split_chain(const uint64_t *ip, uint64_t n, struct stacks_record *r)
 
 	for (i = 0; i < n; i++) {
 		if (ip[i] >= (uint64_t)PERF_CONTEXT_MAX) {
-			part = ip[i] == (uint64_t)PERF_CONTEXT_USER ? &r->user :
-			       ip[i] == (uint64_t)PERF_CONTEXT_KERNEL ? &r->kernel : NULL;
+			part = ip[i] == (uint64_t)PERF_CONTEXT_USER   ? &r->user :
+			       ip[i] == (uint64_t)PERF_CONTEXT_KERNEL ? &r->kernel :
+									NULL;
 			count = part == &r->user ? &r->nuser : &r->nkernel;
 			if (part)
 				*part = ip + i + 1;
@@ -343,7 +349,8 @@ static bool is_text(const char *text, size_t size)
 	return size > 0 && memchr(text, '\0', size);
 }
 
-static bool parse_mapping(const struct perf_event_header *h, const void *body, size_t size, struct stacks_record *r)
+static bool parse_mapping(const struct perf_event_header *h, const void *body, size_t size,
+			  struct stacks_record *r)
 {
 	const struct mmap2_body *b = body;
 
@@ -363,7 +370,8 @@ static bool parse_mapping(const struct perf_event_header *h, const void *body, s
 	return true;
 }
 
-static bool parse_name(const struct perf_event_header *h, const void *body, size_t size, struct stacks_record *r)
+static bool parse_name(const struct perf_event_header *h, const void *body, size_t size,
+		       struct stacks_record *r)
 {
 	const struct comm_body *b = body;
 
@@ -376,7 +384,8 @@ static bool parse_name(const struct perf_event_header *h, const void *body, size
 	return true;
 }
 
-static bool parse_task(const struct perf_event_header *h, const void *body, size_t size, struct stacks_record *r)
+static bool parse_task(const struct perf_event_header *h, const void *body, size_t size,
+		       struct stacks_record *r)
 {
 	const struct task_body *b = body;
 
@@ -455,7 +464,8 @@ static void ring_peek(const struct stacks *s, struct ring *r)
 		r->tail = r->head;
 		return;
 	}
-	at = h.type == PERF_RECORD_SAMPLE ? sizeof(h) + offsetof(struct sample_body, mono_ns) : h.size - sizeof(at);
+	at = h.type == PERF_RECORD_SAMPLE ? sizeof(h) + offsetof(struct sample_body, mono_ns) :
+					    h.size - sizeof(at);
 	ring_copy(s, r, r->tail + at, &r->next_ns, sizeof(r->next_ns));
 }
 
@@ -483,7 +493,8 @@ static void take_record(struct stacks *s, struct ring *r, stacks_fn *fn, void *c
 	if (stacks_parse(&s->record.header, s->nregs, &record)) {
 		/* a record that a sample interrupted is behind it, with an earlier time */
 		at.after_ns = r->next_ns < UINT64_MAX && r->next_ns > at.mono_ns ? r->next_ns : s->head_ns;
-		if (record.nregs && s->has_foreign && stacks_filter_is_foreign(&s->filter, r->cpu, &at, &r->note))
+		if (record.nregs && s->has_foreign &&
+		    stacks_filter_is_foreign(&s->filter, r->cpu, &at, &r->note))
 			record.nregs = record.dump_size = 0;
 		fn(ctx, &record);
 	}

@@ -3,9 +3,9 @@
  * stacks.h - samples the stacks of one step by perf_event_open(2), for ceems-profile, which is
  * root.
  *
- * Each CPU of the step gets one event with its own ring: a software clock, which needs no PMU, or the
- * PMU's cycles. A BPF program at each event drops samples of tasks outside the step's v2 cgroup before the kernel walks
- * the stack. So a sample of another job costs some 0.2 us and never reaches user space. The kernel
+ * Each CPU of the step gets one event with its own ring: a software clock, which needs no PMU, or the PMU's
+ * cycles. A BPF program at each event drops samples of tasks outside the step's v2 cgroup before the kernel
+ * walks the stack. So a sample of another job costs some 0.2 us and never reaches user space. The kernel
  * walks stacks by frame pointers.
  *
  * The rings also contain mappings (with build ids since Linux 5.12), names, forks and exits of
@@ -73,7 +73,7 @@ struct stacks_setup {
 	 */
 	uint64_t user_registers;
 	uid_t uid;
-	uint32_t dump_size; /* 0, or a multiple of 8 up to STACKS_DUMP_MAX */
+	uint32_t dump_size;		  /* 0, or a multiple of 8 up to STACKS_DUMP_MAX */
 	const struct perf_event_ops *ops; /* NULL: perf_event_kernel; for tests */
 	void *ops_ctx;
 };
@@ -84,9 +84,15 @@ struct stacks_setup {
  * may not; -ENODEV: all CPUs are offline; or another -errno.
  */
 int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err);
-/* Returns the event that is sampled. If it is not setup.event, sets *RET_WHY to the reason; otherwise leaves *RET_WHY alone. */
+/*
+ * Returns the event that is sampled. If it is not setup.event, sets *RET_WHY to the reason;
+ * otherwise leaves *RET_WHY alone.
+ */
 enum stacks_event stacks_event(const struct stacks *s, struct errmsg *ret_why);
-/* Returns the share of the time, 0 to 1, in which the event was counted. It is below 1 if the PMU has too few counters. */
+/*
+ * Returns the share of the time, 0 to 1, in which the event was counted. It is below 1 if the
+ * PMU has too few counters.
+ */
 double stacks_counted(const struct stacks *s);
 /* Ends sampling and frees S. NULL: does nothing. */
 void stacks_close(struct stacks *s);
@@ -99,7 +105,7 @@ bool stacks_wait(struct stacks *s, int fd, int timeout_ms);
 
 enum stacks_kind {
 	STACKS_SAMPLE,
-	STACKS_WAIT, /* a thread waited WAIT_NS with this stack (offcpu.h); MONO_NS is later */
+	STACKS_WAIT,	/* a thread waited WAIT_NS with this stack (offcpu.h); MONO_NS is later */
 	STACKS_MAPPING, /* a process mapped code */
 	STACKS_NAME,	/* a thread changed its name */
 	STACKS_EXEC,	/* a process called exec; mappings of the new program follow */
@@ -116,13 +122,13 @@ struct stacks_record {
 	uint64_t mono_ns;
 	uint64_t period; /* STACKS_SAMPLE: of the event, since the last sample of its CPU */
 	uint32_t parent_pid, parent_tid;
-	const char *text; /* name (STACKS_NAME, STACKS_EXEC), or path below the process's root */
+	const char *text;	      /* name (STACKS_NAME, STACKS_EXEC), or path below the process's root */
 	uint64_t start, size, offset; /* STACKS_MAPPING: address, bytes, and offset in the file */
 	const uint8_t *build_id;
-	size_t build_id_size; /* 0: the build id is not known */
+	size_t build_id_size;	       /* 0: the build id is not known */
 	const uint64_t *user, *kernel; /* addresses of the call chain, the innermost first */
 	size_t nuser, nkernel;
-	bool is_cut; /* the call chain is as deep as the kernel walks at most */
+	bool is_cut;	     /* the call chain is as deep as the kernel walks at most */
 	const uint64_t *reg; /* user registers, in the order of their bits in USER_REGISTERS */
 	size_t nregs;	     /* 0: no registers, for example of a 32-bit program */
 	const uint8_t *dump; /* copy of the user stack, from the stack pointer up */

@@ -27,7 +27,8 @@ const struct stacks_event_info stacks_events[STACKS_EVENTS_N] = {
  * Opens the event ATTR on CPU with MORE_BITS set in its flags, which begin behind read_format.
  * Returns an fd or -errno.
  */
-static int open_with(const struct stacks_setup *setup, struct perf_event_attr attr, uint64_t more_bits, uint32_t cpu)
+static int open_with(const struct stacks_setup *setup, struct perf_event_attr attr, uint64_t more_bits,
+		     uint32_t cpu)
 {
 	const struct perf_event_ops *ops = setup->ops ? setup->ops : &perf_event_kernel;
 	char *at = (char *)&attr + offsetof(struct perf_event_attr, read_format) + sizeof(attr.read_format);
@@ -36,7 +37,8 @@ static int open_with(const struct stacks_setup *setup, struct perf_event_attr at
 	memcpy(&bits, at, sizeof(bits));
 	bits |= more_bits;
 	memcpy(at, &bits, sizeof(bits));
-	return ops->open(setup->ops_ctx, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1, PERF_FLAG_FD_CLOEXEC);
+	return ops->open(setup->ops_ctx, &attr, /* pid= */ -1, (int)cpu, /* group= */ -1,
+			 PERF_FLAG_FD_CLOEXEC);
 }
 
 int stacks_event_open(const struct stacks_setup *setup, uint32_t cpu, size_t ring_size, int *ret_fd)
@@ -48,7 +50,8 @@ int stacks_event_open(const struct stacks_setup *setup, uint32_t cpu, size_t rin
 		.config = stacks_events[setup->event].config,
 		.freq = 1,
 		.sample_freq = setup->hz,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | dump,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
+			       PERF_SAMPLE_CALLCHAIN | dump,
 		.sample_regs_user = dump ? setup->user_registers : 0,
 		.sample_stack_user = setup->dump_size,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -98,8 +101,8 @@ static void lift_memlock(void)
 }
 
 /*
- * Loads a program that drops every sample. It stands for the real ones, which need libbpf, as `ceems check` does not link that.
- * Of the kernel, the one that notes foreign samples needs BTF besides.
+ * Loads a program that drops every sample. It stands for the real ones, which need libbpf, as `ceems check`
+ * does not link that. Of the kernel, the one that notes foreign samples needs BTF besides.
  */
 static int load_trial(bool needs_btf, int *ret_fd, struct errmsg *err)
 {
@@ -152,7 +155,8 @@ int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errms
 	setup.user_registers = user_registers;
 	setup.dump_size = 8;
 	if (!user_registers)
-		(void)errmsg_set(ret_no_dump, -EOPNOTSUPP, "user stacks cannot be copied on this type of CPU");
+		(void)errmsg_set(ret_no_dump, -EOPNOTSUPP,
+				 "user stacks cannot be copied on this type of CPU");
 	else
 		(void)try_event(&setup, ret_no_dump);
 	return 0;

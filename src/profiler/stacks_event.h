@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stacks_event.h - the perf event of stacks.h. It is apart from the rings so that `ceems check` can try an event without libbpf.
+ * stacks_event.h - the perf event of stacks.h. It is apart from the rings so that `ceems check` can try an
+ * event without libbpf.
  */
 #ifndef CEEMS_STACKS_EVENT_H
 #define CEEMS_STACKS_EVENT_H

@@ -3,7 +3,10 @@
 
 #include "src/libmeter/activity/bpfsys.h"
 
-/* About a second: how far from a sample its note is looked for, as a virtual machine may stand still in between. */
+/*
+ * About a second: how far from a sample its note is looked for, as a virtual machine
+ * may stand still in between.
+ */
 #define UNITS_MAX 1024
 
 bool stacks_filter_has_foreign(const struct profile_samples *f)
@@ -28,8 +31,8 @@ static bool find_note(const struct profile_samples *f, uint64_t key, uint64_t *l
 	return true;
 }
 
-bool stacks_filter_is_foreign(const struct profile_samples *f, uint32_t cpu, const struct stacks_neighbours *at,
-			      uint64_t *last)
+bool stacks_filter_is_foreign(const struct profile_samples *f, uint32_t cpu,
+			      const struct stacks_neighbours *at, uint64_t *last)
 {
 	const uint64_t middle = at->mono_ns >> PROFILE_UNIT_SHIFT;
 	uint64_t first = at->before_ns >> PROFILE_UNIT_SHIFT, unit = at->after_ns >> PROFILE_UNIT_SHIFT;

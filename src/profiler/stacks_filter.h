@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stacks_filter.h - which samples are foreign, by the notes of the BPF program at the events of stacks.c (profile_mon.h). The
- * program drops samples of tasks outside a cgroup before the kernel walks their stack.
+ * stacks_filter.h - which samples are foreign, by the notes of the BPF program at the events of stacks.c
+ * (profile_mon.h). The program drops samples of tasks outside a cgroup before the kernel walks their stack.
  *
  * A copy of a stack contains the program's data. The user must not see the data of a program with
  * more rights than the user has: a set-user-ID program, or slurmstepd before it becomes the user.
@@ -30,7 +30,7 @@ struct stacks_neighbours {
  * AFTER_NS: before MONO_NS, or, since Linux 6.3, behind it. *LAST belongs to CPU and is 0 at first; it has
  * the note that the next call may delete. Ask in the order of the samples' times.
  */
-bool stacks_filter_is_foreign(const struct profile_samples *filter, uint32_t cpu, const struct stacks_neighbours *at,
-			      uint64_t *last);
+bool stacks_filter_is_foreign(const struct profile_samples *filter, uint32_t cpu,
+			      const struct stacks_neighbours *at, uint64_t *last);
 
 #endif

@@ -67,8 +67,7 @@ static void put_zone(const struct node *n, unsigned int socket, bool is_dram, ui
 
 	(void)snprintf(folder, sizeof(folder), "sys/class/powercap/intel-rapl:%u%s", socket,
 		       is_dram ? ":0" : "");
-	(void)snprintf(text, sizeof(text), "%012llu\n",
-		       (unsigned long long)(uj % (RANGE_UJ + 1)));
+	(void)snprintf(text, sizeof(text), "%012llu\n", (unsigned long long)(uj % (RANGE_UJ + 1)));
 	put(n, folder, "energy_uj", text);
 }
 
@@ -109,9 +108,8 @@ static void put_proc_stat(const struct node *n)
 	len = snprintf(text, sizeof(text), "cpu  %010llu 0 0 0 0 0 0 0 0 0\n",
 		       (unsigned long long)(sum_ns / USER_HZ_NS));
 	for (i = 0; i < CPUS; i++)
-		len += snprintf(text + len, sizeof(text) - (size_t)len,
-				"cpu%u %010llu 0 0 0 0 0 0 0 0 0\n", i,
-				(unsigned long long)(n->physics->cpu_ns[i] / USER_HZ_NS));
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "cpu%u %010llu 0 0 0 0 0 0 0 0 0\n",
+				i, (unsigned long long)(n->physics->cpu_ns[i] / USER_HZ_NS));
 	put(n, "proc", "stat", text);
 }
 
@@ -149,8 +147,7 @@ static void put_meminfo(const struct node *n)
 	unsigned int i;
 
 	for (i = 0; i < s->nsteps; i++)
-		if (n->physics->now_ns >= s->step[i].from_ns &&
-		    n->physics->now_ns < s->step[i].until_ns)
+		if (n->physics->now_ns >= s->step[i].from_ns && n->physics->now_ns < s->step[i].until_ns)
 			mb += s->step[i].used_mb;
 	(void)snprintf(text, sizeof(text), "MemTotal: %llu kB\nAnonPages: %010llu kB\nShmem: 0 kB\n",
 		       (unsigned long long)NODE_MEM_MB << 10, (unsigned long long)mb << 10);
@@ -250,9 +247,14 @@ void node_claim(struct node *n, unsigned int step)
 {
 	const struct step_plan *plan = &n->scenario->step[step];
 	struct ledger_identity id = {
-		.job_id = plan->job_id, .step_id = step, .het_comp = LEDGER_HET_NONE,
-		.node_count = 1, .job_cpus = plan->ncpus, .step_cpus = plan->ncpus,
-		.job_mem_mb = plan->mem_mb, .step_mem_mb = plan->mem_mb,
+		.job_id = plan->job_id,
+		.step_id = step,
+		.het_comp = LEDGER_HET_NONE,
+		.node_count = 1,
+		.job_cpus = plan->ncpus,
+		.step_cpus = plan->ncpus,
+		.job_mem_mb = plan->mem_mb,
+		.step_mem_mb = plan->mem_mb,
 	};
 	unsigned int i;
 	unsigned int m;

@@ -47,8 +47,7 @@ static double held_mb(const struct scenario *s, uint64_t now_ns)
 	return mb;
 }
 
-static void charge(struct peers *p, enum peer who, const struct peers_sample *now,
-		   const struct scenario *s)
+static void charge(struct peers *p, enum peer who, const struct peers_sample *now, const struct scenario *s)
 {
 	const struct peers_sample *was = &p->last[who];
 	double package_j = now->package_j - was->package_j;
@@ -68,13 +67,12 @@ static void charge(struct peers *p, enum peer who, const struct peers_sample *no
 		else if (who == PEER_KEPLER && is_seen(&s->step[i], was->now_ns, now->now_ns))
 			p->j[who][i] += (package_j + dram_j) * used * share;
 		else if (who == PEER_CEEMS && is_seen(&s->step[i], was->now_ns, now->now_ns))
-			p->j[who][i] += package_j * share + dram_j * (double)s->step[i].used_mb /
-								    held_mb(s, now->now_ns);
+			p->j[who][i] += package_j * share +
+					dram_j * (double)s->step[i].used_mb / held_mb(s, now->now_ns);
 	}
 }
 
-void peers_look(struct peers *p, const struct physics *physics, const struct scenario *s,
-		bool is_tick)
+void peers_look(struct peers *p, const struct physics *physics, const struct scenario *s, bool is_tick)
 {
 	struct peers_sample now;
 	unsigned int who;

@@ -45,7 +45,6 @@ struct peers {
 };
 
 /* Call this at every instant; each program reads when it is due. IS_TICK: our sampler reads now, too. */
-void peers_look(struct peers *p, const struct physics *now, const struct scenario *s,
-		bool is_tick);
+void peers_look(struct peers *p, const struct physics *now, const struct scenario *s, bool is_tick);
 
 #endif

@@ -6,16 +6,13 @@
 #define STEP_S ((double)STEP_NS / 1e9)
 
 static const struct {
-	double ipc;	/* alone on its core */
-	double factor;	/* of the energy of an instruction */
-	double misses;	/* last-level cache, per 1,000 instructions */
+	double ipc;    /* alone on its core */
+	double factor; /* of the energy of an instruction */
+	double misses; /* last-level cache, per 1,000 instructions */
 } kinds[KIND_N] = {
-	[KIND_COMPUTE] = { 2.2, 1.0, 0.1 },
-	[KIND_VECTOR] = { 1.8, 2.0, 0.8 },
-	[KIND_MEMORY] = { 0.6, 1.1, 22 },
-	[KIND_CHASE] = { 0.25, 0.9, 14 },
-	[KIND_BRANCHY] = { 1.1, 1.15, 1 },
-	[KIND_SPIN] = { 2.8, 0.75, 0 },
+	[KIND_COMPUTE] = { 2.2, 1.0, 0.1 }, [KIND_VECTOR] = { 1.8, 2.0, 0.8 },
+	[KIND_MEMORY] = { 0.6, 1.1, 22 },   [KIND_CHASE] = { 0.25, 0.9, 14 },
+	[KIND_BRANCHY] = { 1.1, 1.15, 1 },  [KIND_SPIN] = { 2.8, 0.75, 0 },
 };
 
 /* Two threads of a core get so much of its instructions per cycle each. */
@@ -95,13 +92,11 @@ static void find_present(struct physics *p, const struct task *task, unsigned in
 /* Whether a task that is present uses its CPU now. */
 static bool runs(const struct task *t, uint64_t now_ns)
 {
-	return !t->period_ns || (now_ns - t->from_ns) % t->period_ns <
-					t->period_ns / 1000000 * t->duty_ppm;
+	return !t->period_ns || (now_ns - t->from_ns) % t->period_ns < t->period_ns / 1000000 * t->duty_ppm;
 }
 
 /* Which task runs on which CPU in this time step; two tasks on one CPU alternate. */
-static void schedule(struct physics *p, const struct task *task, unsigned int n,
-		     const struct task *on[CPUS])
+static void schedule(struct physics *p, const struct task *task, unsigned int n, const struct task *on[CPUS])
 {
 	bool is_odd = p->now_ns / STEP_NS % 2;
 	unsigned int i;
@@ -138,8 +133,7 @@ static double voltage_factor(double ghz)
 	return v * v;
 }
 
-static void charge(struct physics *p, unsigned int step, unsigned int socket, double cpu_j,
-		   double dram_j)
+static void charge(struct physics *p, unsigned int step, unsigned int socket, double cpu_j, double dram_j)
 {
 	p->cpu_j[step] += cpu_j;
 	p->dram_j[step] += dram_j;
@@ -171,8 +165,7 @@ static void run_thread(struct physics *p, const struct task *t, const struct tas
 	p->step_ns[t->step] += STEP_NS;
 }
 
-static void advance_socket(struct physics *p, unsigned int socket,
-			   const struct task *const on[CPUS])
+static void advance_socket(struct physics *p, unsigned int socket, const struct task *const on[CPUS])
 {
 	const unsigned int first = socket * SOCKET_CPUS;
 	unsigned int threads = 0;

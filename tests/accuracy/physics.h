@@ -5,8 +5,8 @@
  *
  * A thread that runs uses, above the idle power of its socket,
  *
- *	(cycles x a x share + instructions x b x kind) x (V / V0)^2 + misses x c	in the package
- *	misses x d									in DRAM
+ * 	(cycles x a x share + instructions x b x kind) x (V / V0)^2 + misses x c	in the package
+ * 	misses x d									in DRAM
  *
  * where the frequency, and with it V, falls with the number of cores that run on the socket and
  * under vector code, `share` is r / 2 for threads that run on one core at the same time (what the
@@ -15,11 +15,12 @@
  * threads bear in equal parts. Neither V, nor kind, nor r, nor the sleep state can be seen by what
  * counts cycles, instructions and misses.
  *
- * The magnitudes are assumed, of server parts of 2019 to 2023: 2 to 8 W per core at 2.6 to 3.5 GHz; 25 to 40 W for
- * an idle package, which differs by a tenth from that of the other socket; 10 to 20 nJ per cache line of DRAM. r of
- * 1.05 to 1.3 is near what HaPPy (USENIX ATC 2014) assumes. That equal CPU time may differ by 2 to 3 in power is
- * Kepler's own warning (IEEE CLOUD 2023 has the errors that come of it): here vector instructions cost about twice a
- * scalar one, and a cycle that waits for memory about half of one that computes.
+ * The magnitudes are assumed, of server parts of 2019 to 2023: 2 to 8 W per core at 2.6 to 3.5 GHz; 25 to 40
+ * W for an idle package, which differs by a tenth from that of the other socket; 10 to 20 nJ per cache line
+ * of DRAM. r of 1.05 to 1.3 is near what HaPPy (USENIX ATC 2014) assumes. That equal CPU time may differ by 2
+ * to 3 in power is Kepler's own warning (IEEE CLOUD 2023 has the errors that come of it): here vector
+ * instructions cost about twice a scalar one, and a cycle that waits for memory about half of one that
+ * computes.
  */
 #ifndef CEEMS_PHYSICS_H
 #define CEEMS_PHYSICS_H
@@ -41,10 +42,10 @@
 enum kind {
 	KIND_COMPUTE, /* dense, scalar */
 	KIND_VECTOR,
-	KIND_MEMORY,  /* streams */
-	KIND_CHASE,   /* waits for single cache lines */
+	KIND_MEMORY, /* streams */
+	KIND_CHASE,  /* waits for single cache lines */
 	KIND_BRANCHY,
-	KIND_SPIN,    /* waits for others in a loop */
+	KIND_SPIN, /* waits for others in a loop */
 	KIND_N
 };
 
@@ -61,7 +62,7 @@ struct task {
 /* What differs from node to node. */
 struct physics_constants {
 	double idle_w[SOCKETS], dram_idle_w[SOCKETS];
-	double wake_w;		    /* a socket on which something runs */
+	double wake_w; /* a socket on which something runs */
 	double cycle_nj, instruction_nj, miss_nj, dram_miss_nj;
 	double smt_ratio;
 	double kind_factor[KIND_N]; /* of instruction_nj */

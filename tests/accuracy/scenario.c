@@ -16,8 +16,8 @@ static uint64_t at(double seconds)
 }
 
 /* N CPUs from FIRST on, each STRIDE-th: 1 both threads of a core, 2 one of them. */
-static struct step_plan *add_step(struct scenario *s, unsigned int first, unsigned int n,
-				  unsigned int stride, double from_s, double until_s)
+static struct step_plan *add_step(struct scenario *s, unsigned int first, unsigned int n, unsigned int stride,
+				  double from_s, double until_s)
 {
 	struct step_plan *p = &s->step[s->nsteps++];
 
@@ -66,8 +66,11 @@ static void add_system(struct scenario *s, unsigned int n, uint32_t duty_ppm)
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		add_task(s, &(struct task){ .step = SYSTEM, .cpu = i * CPUS / n, .kind = KIND_BRANCHY,
-					    .until_ns = UINT64_MAX, .duty_ppm = duty_ppm,
+		add_task(s, &(struct task){ .step = SYSTEM,
+					    .cpu = i * CPUS / n,
+					    .kind = KIND_BRANCHY,
+					    .until_ns = UINT64_MAX,
+					    .duty_ppm = duty_ppm,
 					    .period_ns = 1000 * MS });
 }
 
@@ -181,10 +184,13 @@ static void make_bursty(struct scenario *s, uint32_t *seed)
 	for (i = 0; i < 4; i++) {
 		const struct step_plan *p = add_step(s, i * 8, 8, 1, IDLE_S + i, END_S);
 
-		load(s, (struct task){ .kind = draw_kind(seed),
-				       .from_ns = p->from_ns, .until_ns = p->until_ns,
-				       .duty_ppm = (uint32_t)draw(seed, 200000, 800000),
-				       .period_ns = at(draw(seed, 0.3, 4)) }, 1);
+		load(s,
+		     (struct task){ .kind = draw_kind(seed),
+				    .from_ns = p->from_ns,
+				    .until_ns = p->until_ns,
+				    .duty_ppm = (uint32_t)draw(seed, 200000, 800000),
+				    .period_ns = at(draw(seed, 0.3, 4)) },
+		     1);
 	}
 }
 
@@ -238,8 +244,9 @@ static void make_idle_job(struct scenario *s, uint32_t *seed)
 	(void)add_step(s, 0, 8, 1, IDLE_S, END_S);
 	load_phases(s, seed);
 	p = add_step(s, 8, 8, 1, IDLE_S, END_S);
-	load(s, (struct task){ .kind = KIND_BRANCHY, .from_ns = p->from_ns,
-			       .until_ns = p->from_ns + 20 * MS }, 8);
+	load(s,
+	     (struct task){ .kind = KIND_BRANCHY, .from_ns = p->from_ns, .until_ns = p->from_ns + 20 * MS },
+	     8);
 }
 
 static void make_system_noise(struct scenario *s, uint32_t *seed)
@@ -248,9 +255,13 @@ static void make_system_noise(struct scenario *s, uint32_t *seed)
 
 	add_system(s, 8, 10000);
 	for (i = 0; i < 8; i++) /* and a backup that begins with the jobs */
-		add_task(s, &(struct task){ .step = SYSTEM, .cpu = 4 * i + 3, .kind = KIND_MEMORY,
-					    .from_ns = at(IDLE_S), .until_ns = UINT64_MAX,
-					    .duty_ppm = 250000, .period_ns = 700 * MS });
+		add_task(s, &(struct task){ .step = SYSTEM,
+					    .cpu = 4 * i + 3,
+					    .kind = KIND_MEMORY,
+					    .from_ns = at(IDLE_S),
+					    .until_ns = UINT64_MAX,
+					    .duty_ppm = 250000,
+					    .period_ns = 700 * MS });
 	for (i = 0; i < 3; i++) {
 		(void)add_step(s, i * 8, 8, 1, IDLE_S, END_S);
 		load_phases(s, seed);
@@ -258,27 +269,38 @@ static void make_system_noise(struct scenario *s, uint32_t *seed)
 }
 
 /* Targets for mixed load. The other limits below are a tenth above the errors measured once. */
-#define MIXED { .mean_counters = 3, .mean_cpu_time = 7 }
-#define NO_SHARING { .mean_counters = 0.5, .mean_cpu_time = 0.5, .worst_counters = 1 }
+#define MIXED                                          \
+	{                                              \
+		.mean_counters = 3, .mean_cpu_time = 7 \
+	}
+#define NO_SHARING                                                              \
+	{                                                                       \
+		.mean_counters = 0.5, .mean_cpu_time = 0.5, .worst_counters = 1 \
+	}
 
 const struct scenario_kind scenario_kinds[] = {
 	{ .name = "one job has the node", .make = make_exclusive, .target = NO_SHARING },
 	{ .name = "mixed jobs, 2 minutes", .make = make_mixed, .target = MIXED },
 	{ .name = "mixed jobs, 7 minutes", .make = make_mixed_long, .target = MIXED },
-	{ .name = "mixed jobs, never seen idle", .make = make_never_idle,
+	{ .name = "mixed jobs, never seen idle",
+	  .make = make_never_idle,
 	  .target = { .mean_counters = 3.2, .mean_cpu_time = 4.6, .mean_above_idle = 9.5 } },
-	{ .name = "mixed jobs, no socket ever idle", .make = make_busy_sockets,
+	{ .name = "mixed jobs, no socket ever idle",
+	  .make = make_busy_sockets,
 	  .target = { .mean_counters = 3.3, .mean_cpu_time = 4.9, .mean_above_idle = 38.5 } },
 	{ .name = "jobs on each other's SMT siblings", .make = make_siblings, .target = MIXED },
-	{ .name = "memory beside compute bound", .make = make_memory_beside_compute,
-	  .target = MIXED },
+	{ .name = "memory beside compute bound", .make = make_memory_beside_compute, .target = MIXED },
 	{ .name = "bursts", .make = make_bursty, .target = MIXED },
 	{ .name = "one job on each socket", .make = make_sockets, .target = NO_SHARING },
 	{ .name = "an idle job beside a busy one", .make = make_idle_job, .target = NO_SHARING },
 	{ .name = "a busy system beside jobs", .make = make_system_noise, .target = MIXED },
-	{ .name = "steps of 100 ms, alone on a socket", .make = make_short_steps_alone,
-	  .target = { .mean_counters = 0.6, .worst_counters = 3.5 }, .is_of_short_steps = true },
-	{ .name = "steps of 100 ms beside a job", .make = make_short_steps_beside,
-	  .target = { .mean_counters = 7, .worst_counters = 47 }, .is_of_short_steps = true },
+	{ .name = "steps of 100 ms, alone on a socket",
+	  .make = make_short_steps_alone,
+	  .target = { .mean_counters = 0.6, .worst_counters = 3.5 },
+	  .is_of_short_steps = true },
+	{ .name = "steps of 100 ms beside a job",
+	  .make = make_short_steps_beside,
+	  .target = { .mean_counters = 7, .worst_counters = 47 },
+	  .is_of_short_steps = true },
 };
 const unsigned int scenario_nkinds = ARRAY_SIZE(scenario_kinds);

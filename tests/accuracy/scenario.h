@@ -13,12 +13,12 @@
 #define SYSTEM_MEM_MB 6000 /* held by processes outside of jobs */
 
 struct step_plan {
-	unsigned int job_id; /* each step has a job of its own, but for series of short steps */
+	unsigned int job_id;	/* each step has a job of its own, but for series of short steps */
 	unsigned int cpu[CPUS]; /* those it is given, and bound to */
 	unsigned int ncpus;
-	uint64_t mem_mb;      /* given */
-	uint64_t used_mb;     /* of that, held */
-	uint64_t from_ns;     /* its first task starts, ATTACH_NS after its slurmstepd */
+	uint64_t mem_mb;  /* given */
+	uint64_t used_mb; /* of that, held */
+	uint64_t from_ns; /* its first task starts, ATTACH_NS after its slurmstepd */
 	uint64_t until_ns;
 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far the energy that we report for a job is from what it used. The node is simulated, so that the truth is
- * known (physics.h). Our sampler and the formulas of other programs (peers.h) read it in virtual time.
+ * How far the energy that we report for a job is from what it used. The node is simulated, so that the truth
+ * is known (physics.h). Our sampler and the formulas of other programs (peers.h) read it in virtual time.
  *
- * The truth of a job is its static share by the documented rule (its part of the node's idle power, which is policy
- * and not physics), and what its tasks drew above idle.
+ * The truth of a job is its static share by the documented rule (its part of the node's idle power, which is
+ * policy and not physics), and what its tasks drew above idle.
  *
- * Each scenario runs with constants from the ranges that physics.h assumes, and again with ranges half as wide again,
- * where 1.1 times the targets must hold: no target is tuned to the constants.
+ * Each scenario runs with constants from the ranges that physics.h assumes, and again with ranges half as
+ * wide again, where 1.1 times the targets must hold: no target is tuned to the constants.
  *
- *	test_accuracy -m prints the tables of doc/accuracy.md, -w those of the wider ranges; ACCURACY_SEEDS=n makes it
- *	longer.
+ * 	test_accuracy -m prints the tables of doc/accuracy.md, -w those of the wider ranges;
+ * 	ACCURACY_SEEDS=n makes it longer.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +81,10 @@ struct share {
 	double total_j, dynamic_j;
 };
 
-/* Idle power of a socket by the step's CPUs there, of its memory by the step's allocation, where its CPUs are. */
+/*
+ * Idle power of a socket by the step's CPUs there, of its memory by the step's
+ * allocation, where its CPUs are.
+ */
 static double static_j(const struct physics *p, const struct step_plan *s, uint64_t from_ns,
 		       uint64_t until_ns)
 {

@@ -24,8 +24,12 @@ static void make_record(struct record *r)
 {
 	static char ann[] = "ann", physics[] = "physics", completed[] = "COMPLETED";
 
-	*r = (struct record){ .job_id = 7, .user_name = ann, .account = physics, .state = completed,
-			       .start = START, .end = END };
+	*r = (struct record){ .job_id = 7,
+			      .user_name = ann,
+			      .account = physics,
+			      .state = completed,
+			      .start = START,
+			      .end = END };
 	values_init(&r->values);
 	values_set(&r->values, METRIC_ENERGY, 7 * UJ_PER_WH);
 }
@@ -44,7 +48,8 @@ static int print_jobs(const struct jobs_job *j)
 
 		for (k = 0; k < columns.n; k++)
 			jobs_cell(j, &columns.column[k], &cell[k], buf[k]);
-		if (!cells || cells_add(cells, 0, cell) < 0 || cells_print(cells, stdout, /* header= */ true) < 0)
+		if (!cells || cells_add(cells, 0, cell) < 0 ||
+		    cells_print(cells, stdout, /* header= */ true) < 0)
 			return 1;
 		cells_destroy(cells);
 	}
@@ -114,8 +119,9 @@ static int print_report(const struct jobs_job *j)
 	if (period_parse(PERIOD_MONTH, "2023-11", END + 1, &month) < 0)
 		return 1;
 	summary_init(&s, &month, JOBS_BY_ACCOUNT, END + 1);
-	if (summary_add(&s, j) < 0 || summary_print_text(&s, stdout) < 0 || summary_print_csv(&s, stdout) < 0 ||
-	    summary_print_json(&s, stdout) < 0 || summary_print_html(&s, NULL, stdout) < 0)
+	if (summary_add(&s, j) < 0 || summary_print_text(&s, stdout) < 0 ||
+	    summary_print_csv(&s, stdout) < 0 || summary_print_json(&s, stdout) < 0 ||
+	    summary_print_html(&s, NULL, stdout) < 0)
 		return 1;
 	summary_fini(&s);
 	return 0;

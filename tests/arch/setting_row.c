@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * setting_row FILE KEY: prints the text that the file sets KEY to, and the list at the end of `ceems check` if KEY is to be
- * changed.
+ * setting_row FILE KEY: prints the text that the file sets KEY to, and the list at the end of `ceems check`
+ * if KEY is to be changed.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -17,9 +17,11 @@ static int deliver_two(struct store *store, const char *dir, const struct settin
 	if (rc == 0)
 		rc = store_begin(store, err);
 	if (rc == 0)
-		rc = store_record_append(store, STORE_RECORD, "c/1/0", json, strlen(json), /* ended= */ 0, NULL, err);
+		rc = store_record_append(store, STORE_RECORD, "c/1/0", json, strlen(json), /* ended= */ 0,
+					 NULL, err);
 	if (rc == 0)
-		rc = store_record_append(store, STORE_RECORD, "c/2/0", json, strlen(json), /* ended= */ 0, NULL, err);
+		rc = store_record_append(store, STORE_RECORD, "c/2/0", json, strlen(json), /* ended= */ 0,
+					 NULL, err);
 	if (rc == 0)
 		rc = store_commit(store, err);
 	if (rc == 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bench_fwq - fixed work quanta: the same arithmetic again and again, and how long each took. What else runs
- * on the CPU makes some of them longer (Sottile and Minnich 2004, "Analysis of microbenchmarks for performance
- * tuning of clusters"). `bench_fwq QUANTA [DEPTH]` prints the mean, the median and the 99.9th percentile of the wall
- * time and the mean of the CPU time of a quantum, in ns. tests/bench/fwq runs it as a step; tests/bench/profile
- * below DEPTH callers, each with a frame of 1 KiB.
+ * on the CPU makes some of them longer (Sottile and Minnich 2004, "Analysis of microbenchmarks for
+ * performance tuning of clusters"). `bench_fwq QUANTA [DEPTH]` prints the mean, the median and the 99.9th
+ * percentile of the wall time and the mean of the CPU time of a quantum, in ns. tests/bench/fwq runs it as a
+ * step; tests/bench/profile below DEPTH callers, each with a frame of 1 KiB.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,7 +58,8 @@ __attribute__((noinline)) static int measure_below(long depth, uint64_t *ns, lon
 	volatile char frame[1024];
 
 	frame[depth % (long)sizeof(frame)] = 0;
-	return depth > 0 ? measure_below(depth - 1, ns, n) + frame[depth % (long)sizeof(frame)] : measure(ns, n);
+	return depth > 0 ? measure_below(depth - 1, ns, n) + frame[depth % (long)sizeof(frame)] :
+			   measure(ns, n);
 }
 
 int main(int argc, char **argv)

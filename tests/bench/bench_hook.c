@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a job's end costs slurmctld under its job write lock: the copy of the facts and the push into
- * the queue, while the other side drains it. Patterns: jobs that end one after the other without a
- * pause, 1,000 of them a second, jobs so far apart that the worker is asleep and the push wakes it,
- * and jobs that end while the disk hangs, when only the keys of most are queued. Prints nanoseconds; `bench_hook
- * NODES` sets how many nodes the job's list names.
+ * What a job's end costs slurmctld under its job write lock: the copy of the facts and the push into the
+ * queue, while the other side drains it. Patterns: jobs that end one after the other without a pause, 1,000
+ * of them a second, jobs so far apart that the worker is asleep and the push wakes it, and jobs that end
+ * while the disk hangs, when only the keys of most are queued. Prints nanoseconds; `bench_hook NODES` sets
+ * how many nodes the job's list names.
  */
 #include "ceems_config.h" /* _GNU_SOURCE for SCHED_BATCH */
 
@@ -94,14 +94,23 @@ static void fill_job(job_record_t *job, compat_job_details_t *details, unsigned 
 		used += (size_t)snprintf(list + used, sizeof(list) - used, ",%u", i);
 	(void)snprintf(list + used, sizeof(list) - used, "]");
 	*details = (compat_job_details_t){ .submit_time = 1700000000,
-					 .begin_time = 1700000000,
-					 .work_dir = (char *)"/home/alice/project/run" };
-	*job = (job_record_t){ .job_id = 4711, .array_task_id = NO_VAL, .het_job_id = 0,
-			       .user_id = 1000, .group_id = 100, .name = (char *)"simulation",
-			       .account = (char *)"physics", .partition = (char *)"main",
-			       .nodes = list, .start_time = 1700000010, .end_time = 1700003600,
-			       .job_state = JOB_COMPLETE | JOB_COMPLETING, .time_limit = 60,
-			       .alloc_node = (char *)"login1", .total_nodes = nodes,
+					   .begin_time = 1700000000,
+					   .work_dir = (char *)"/home/alice/project/run" };
+	*job = (job_record_t){ .job_id = 4711,
+			       .array_task_id = NO_VAL,
+			       .het_job_id = 0,
+			       .user_id = 1000,
+			       .group_id = 100,
+			       .name = (char *)"simulation",
+			       .account = (char *)"physics",
+			       .partition = (char *)"main",
+			       .nodes = list,
+			       .start_time = 1700000010,
+			       .end_time = 1700003600,
+			       .job_state = JOB_COMPLETE | JOB_COMPLETING,
+			       .time_limit = 60,
+			       .alloc_node = (char *)"login1",
+			       .total_nodes = nodes,
 			       .tres_fmt_req_str = (char *)"cpu=128,mem=256G,node=4,billing=128",
 			       .tres_fmt_alloc_str = (char *)"cpu=128,mem=256G,node=4,billing=128",
 			       .details = details };
@@ -125,12 +134,12 @@ static void job_ends(struct feed *f, const job_record_t *job, struct hook_time *
 static void report(const char *what, const struct hook_time *t)
 {
 	printf("%-44s p50 %" PRIu64 " ns, p99 %" PRIu64 " ns, p99.9 %" PRIu64 " ns, max %" PRIu64
-	       " ns, n %" PRIu64 "\n", what, hook_time_quantile_ns(t, 500),
-	       hook_time_quantile_ns(t, 990), hook_time_quantile_ns(t, 999), t->max_ns, t->n);
+	       " ns, n %" PRIu64 "\n",
+	       what, hook_time_quantile_ns(t, 500), hook_time_quantile_ns(t, 990),
+	       hook_time_quantile_ns(t, 999), t->max_ns, t->n);
 }
 
-static void jobs_end(struct feed *f, const job_record_t *job, uint64_t n, uint64_t apart_ns,
-		     const char *what)
+static void jobs_end(struct feed *f, const job_record_t *job, uint64_t n, uint64_t apart_ns, const char *what)
 {
 	struct timespec pause = clock_ns_to_timespec(apart_ns);
 	struct hook_time t = { 0 };
@@ -153,8 +162,7 @@ int main(int argc, char **argv)
 	struct feed *f;
 	pthread_t thread;
 
-	if (feed_create(8 << 20, &f, NULL) < 0 ||
-	    pthread_create(&thread, NULL, drain, f) != 0)
+	if (feed_create(8 << 20, &f, NULL) < 0 || pthread_create(&thread, NULL, drain, f) != 0)
 		return 1;
 	(void)pthread_setschedparam(thread, SCHED_BATCH, &no_priority);
 	fill_job(&job, &details, nodes);

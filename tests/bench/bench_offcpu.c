@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_offcpu FOLDER [ROUNDS]: what --ceems-profile=offcpu adds to a switch between threads. Two processes send a byte back and forth
- * through pipes, on one CPU, with and without it in turn; the medians of both are printed. Needs root; FOLDER is a v2
- * cgroup, which is created.
+ * bench_offcpu FOLDER [ROUNDS]: what --ceems-profile=offcpu adds to a switch between threads. Two processes
+ * send a byte back and forth through pipes, on one CPU, with and without it in turn; the medians of both are
+ * printed. Needs root; FOLDER is a v2 cgroup, which is created.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <fcntl.h>
@@ -113,7 +113,8 @@ int main(int argc, char **argv)
 		}
 	for (k = 0; k < 4; k++) {
 		qsort(ns[k], TURNS, sizeof(ns[k][0]), by_size);
-		printf("%-8s %6.0f ns per switch, least %.0f\n", what[k], (double)ns[k][TURNS / 2] / 2, (double)ns[k][0] / 2);
+		printf("%-8s %6.0f ns per switch, least %.0f\n", what[k], (double)ns[k][TURNS / 2] / 2,
+		       (double)ns[k][0] / 2);
 	}
 	printf("ratio of both to without: %.3f\n", (double)ns[3][TURNS / 2] / (double)ns[0][TURNS / 2]);
 	(void)rmdir(folder);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_probes [PAIRS] - the cost of the probes that every step has, and of bperf: a context switch with bperf's
- * programs on and off in turn; ends of processes and threads with the task counters on and off; the start of a
- * step with all probes; a reading. It measures CPU time, so that other load does not count, and prints a table of
- * medians and quartiles over the pairs. It is not a test.
+ * bench_probes [PAIRS] - the cost of the probes that every step has, and of bperf: a context switch with
+ * bperf's programs on and off in turn; ends of processes and threads with the task counters on and off; the
+ * start of a step with all probes; a reading. It measures CPU time, so that other load does not count, and
+ * prints a table of medians and quartiles over the pairs. It is not a test.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -85,10 +85,9 @@ static struct folder others[2]; /* of no step */
 
 static bool step_make(struct step *s, const char *name)
 {
-	return folder_make(&s->folder, root, name) &&
-	       probes_open(bpfrig_dir, &s->probes, NULL) == 0 &&
-	       probes_register(s->probes, is_v2 ? s->folder.id : 0, is_v2 ? 0 : s->folder.id,
-			       1u << PROBES_HW, &s->slot) == 0;
+	return folder_make(&s->folder, root, name) && probes_open(bpfrig_dir, &s->probes, NULL) == 0 &&
+	       probes_register(s->probes, is_v2 ? s->folder.id : 0, is_v2 ? 0 : s->folder.id, 1u << PROBES_HW,
+			       &s->slot) == 0;
 }
 
 static void step_remove(struct step *s)
@@ -103,8 +102,7 @@ static void step_remove(struct step *s)
 static void software(struct hwevents *e)
 {
 	static const uint64_t config[] = { PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_PAGE_FAULTS,
-					   PERF_COUNT_SW_CONTEXT_SWITCHES,
-					   PERF_COUNT_SW_CPU_MIGRATIONS };
+					   PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS };
 	size_t i;
 
 	memset(e, 0, sizeof(*e));
@@ -181,11 +179,9 @@ static pid_t play(const struct player *p, bool begins)
 static double run_switches(void *arg)
 {
 	const struct folder *const *folder = arg;
-	uint64_t *ns = mmap(NULL, 2 * sizeof(*ns), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *ns = mmap(NULL, 2 * sizeof(*ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int there[2], back[2], status;
-	bool is_good = ns != MAP_FAILED && pipe2(there, O_CLOEXEC) == 0 &&
-		       pipe2(back, O_CLOEXEC) == 0;
+	bool is_good = ns != MAP_FAILED && pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0;
 	double per_switch;
 	pid_t pid[2];
 	int i;
@@ -333,7 +329,9 @@ static void measure_register(void)
 	probes_close(p);
 }
 
-/* The first step opens the counters, later ones share them; then a reading that needs no interrupt of a CPU. */
+/*
+ * The first step opens the counters, later ones share them; then a reading that needs no interrupt of a CPU.
+ */
 static void measure_bperf(void)
 {
 	static double ns[3][STARTS];
@@ -348,8 +346,8 @@ static void measure_bperf(void)
 
 		t[0] = clock_mono_ns();
 		for (k = 0; k < 2; k++) {
-			if (bperf_open(steps[k].probes, steps[k].slot, &e, &cpu, 1, &steps[k].bperf,
-				       NULL) < 0)
+			if (bperf_open(steps[k].probes, steps[k].slot, &e, &cpu, 1, &steps[k].bperf, NULL) <
+			    0)
 				return;
 			t[k + 1] = clock_mono_ns();
 		}
@@ -361,8 +359,8 @@ static void measure_bperf(void)
 	(void)turn_hw(false);
 	if (i)
 		printf("%-44s %8.1f us; the next step %.1f us; a reading %.1f us\n",
-		       "bperf, 4 events on one CPU", at(ns[0], i, 50) / 1e3,
-		       at(ns[1], i, 50) / 1e3, at(ns[2], i, 50) / 1e3);
+		       "bperf, 4 events on one CPU", at(ns[0], i, 50) / 1e3, at(ns[1], i, 50) / 1e3,
+		       at(ns[2], i, 50) / 1e3);
 }
 
 static void sleep_on(void)
@@ -407,8 +405,8 @@ static void measure_start(uint32_t groups, const char *what)
 	}
 	folder_remove(&f);
 	if (i)
-		printf("%-44s %8.2f ms (%.2f to %.2f)\n", what, at(ns, i, 50) / 1e6,
-		       at(ns, i, 25) / 1e6, at(ns, i, 75) / 1e6);
+		printf("%-44s %8.2f ms (%.2f to %.2f)\n", what, at(ns, i, 50) / 1e6, at(ns, i, 25) / 1e6,
+		       at(ns, i, 75) / 1e6);
 }
 
 static void work_many(void)
@@ -486,7 +484,8 @@ int main(int argc, char **argv)
 		measure_register();
 		measure_bperf();
 		measure_start(0, "its start, nothing asked for");
-		measure_start(PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED,
+		measure_start(PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET |
+				      PERF_GROUP_SCHED,
 			      "its start, everything asked for");
 		measure_reading();
 	}

@@ -70,8 +70,7 @@ static bool make_pair(int type, int fd[2])
 	    connect(fd[0], (struct sockaddr *)&at, len) < 0)
 		return false;
 	(void)setsockopt(fd[0], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	fd[1] = type == SOCK_STREAM ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) :
-				      TAKE_FD(listener);
+	fd[1] = type == SOCK_STREAM ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : TAKE_FD(listener);
 	return fd[1] >= 0;
 }
 
@@ -161,8 +160,7 @@ static int measure(struct probes *p, const struct load *l)
 		(void)snprintf(what, sizeof(what), "%s, there and back", l->name);
 		printf("%-44s %.0f ns; counted %+" PRId64 " ns (x %.3f); of others %+" PRId64
 		       " ns (x %.3f)\n",
-		       what, off, tracked, 1 + (double)tracked / off, others,
-		       1 + (double)others / off);
+		       what, off, tracked, 1 + (double)tracked / off, others, 1 + (double)others / off);
 	}
 	rc = 0;
 out:
@@ -207,8 +205,7 @@ int main(void)
 	if (mkdir(dir, 0700) < 0 || mount("bpf", dir, "bpf", 0, NULL) < 0)
 		return 1;
 	(void)strcat(dir, "/ceems");
-	if (bpfload_run(helper, dir, 60 * NSEC_PER_SEC, &err) < 0 ||
-	    probes_open(dir, &p, &err) < 0) {
+	if (bpfload_run(helper, dir, 60 * NSEC_PER_SEC, &err) < 0 || probes_open(dir, &p, &err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
 	} else if (find_cgroups()) {
 		for (rc = 0, i = 0; i < LOADS && rc == 0; i++)

@@ -62,11 +62,19 @@ static struct record *make(size_t nsteps, bool all)
 	r->total_cpus = 64;
 	r->total_nodes = 4;
 	r->energy = (struct record_energy){
-		.final = true, .total_j = { 7200, true }, .method = "counters", .source = "rapl",
+		.final = true,
+		.total_j = { 7200, true },
+		.method = "counters",
+		.source = "rapl",
 	};
 	r->emissions = (struct record_emissions){
-		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123000, true }, .kind = "static",
-		.scope = "life-cycle", .region = "FR", .source = "a source", .year = 2024,
+		.method = CO2E_PER_TICK,
+		.factor_ug_per_kwh = { 56123000, true },
+		.kind = "static",
+		.scope = "life-cycle",
+		.region = "FR",
+		.source = "a source",
+		.year = 2024,
 		.pue_milli = 1350,
 	};
 	fill_values(&r->values, all);
@@ -75,10 +83,18 @@ static struct record *make(size_t nsteps, bool all)
 	r->steps = calloc(nsteps, sizeof(*r->steps));
 	for (i = 0; i < nsteps; i++) {
 		r->steps[i] = (struct record_step){
-			.step_id = (uint32_t)i, .name = strdup("solver"), .state = "COMPLETED",
-			.nodes = strdup("node[0001-0004]"), .ntasks = 64, .nnodes = 4, .ncpus = 64,
-			.start = r->start, .end = r->end, .user_cpu_us = { 123456789, true },
-			.system_cpu_us = { 1234567, true }, .max_rss_bytes = { 123456789, true },
+			.step_id = (uint32_t)i,
+			.name = strdup("solver"),
+			.state = "COMPLETED",
+			.nodes = strdup("node[0001-0004]"),
+			.ntasks = 64,
+			.nnodes = 4,
+			.ncpus = 64,
+			.start = r->start,
+			.end = r->end,
+			.user_cpu_us = { 123456789, true },
+			.system_cpu_us = { 1234567, true },
+			.max_rss_bytes = { 123456789, true },
 			.cpu_time = { { 7200000000123, true }, "node0001" },
 			.energy = { { 2000000123, true }, "node0003" },
 		};
@@ -93,20 +109,20 @@ static void say(const char *what, double us, const char *more)
 }
 
 /* The fastest of RUNS, in microseconds of CPU time per call. */
-#define BEST(n, call)                                                                    \
-	({                                                                               \
-		uint64_t best_ = UINT64_MAX;                                             \
-		const uint64_t n_ = (n);                                                 \
-		int run_;                                                                \
-		uint64_t i_;                                                             \
-		for (run_ = 0; run_ < RUNS; run_++) {                                    \
-			uint64_t t_ = cpu_ns();                                   \
-			for (i_ = 0; i_ < n_; i_++)                                      \
-				call;                                                    \
-			t_ = cpu_ns() - t_;                                       \
-			best_ = t_ < best_ ? t_ : best_;                                 \
-		}                                                                        \
-		(double)best_ / 1000 / (double)n_;                                       \
+#define BEST(n, call)                                    \
+	({                                               \
+		uint64_t best_ = UINT64_MAX;             \
+		const uint64_t n_ = (n);                 \
+		int run_;                                \
+		uint64_t i_;                             \
+		for (run_ = 0; run_ < RUNS; run_++) {    \
+			uint64_t t_ = cpu_ns();          \
+			for (i_ = 0; i_ < n_; i_++)      \
+				call;                    \
+			t_ = cpu_ns() - t_;              \
+			best_ = t_ < best_ ? t_ : best_; \
+		}                                        \
+		(double)best_ / 1000 / (double)n_;       \
 	})
 
 static void write_one(const struct record *r)

@@ -60,9 +60,8 @@ const char *cost_text(const struct bench_cost *c, char *text, size_t size)
 	if (!c->n || !c->ns)
 		snprintf(text, size, "nothing moved");
 	else
-		snprintf(text, size, "%.0f records/s, %.0f MB/s, %.1f us of CPU each",
-			 (double)c->n / s, (double)c->bytes / s / 1e6,
-			 (double)c->cpu_ns / 1e3 / (double)c->n);
+		snprintf(text, size, "%.0f records/s, %.0f MB/s, %.1f us of CPU each", (double)c->n / s,
+			 (double)c->bytes / s / 1e6, (double)c->cpu_ns / 1e3 / (double)c->n);
 	return text;
 }
 
@@ -97,8 +96,8 @@ static void set_values(struct values *f, enum shape shape, uint64_t job_id)
 			values_set(f, (enum metric)m, UINT64_C(123456789) * (m + 1) + job_id);
 }
 
-static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_json,
-		       size_t *ret_len, struct errmsg *err)
+static int make_record(enum shape shape, uint32_t job_id, char *key, char **ret_json, size_t *ret_len,
+		       struct errmsg *err)
 {
 	struct record *r = record_create();
 	size_t s;
@@ -145,8 +144,8 @@ int bench_make(struct bench *b, enum shape shape, uint64_t n, struct bench_recor
 	int rc = made ? 0 : -ENOMEM;
 
 	for (i = 0; rc == 0 && i < n; i++)
-		rc = make_record(shape, (uint32_t)(i + 1 + shape * n), made[i].key, &made[i].json, &made[i].len,
-				 &b->err);
+		rc = make_record(shape, (uint32_t)(i + 1 + shape * n), made[i].key, &made[i].json,
+				 &made[i].len, &b->err);
 	if (rc == 0)
 		*ret = made;
 	else
@@ -174,8 +173,7 @@ static int store_batch(struct store *s, const struct bench_record *made, uint64_
 	for (i = from; rc == 0 && i < from + n; i++) {
 		const struct bench_record *m = &made[i % distinct];
 
-		rc = store_record_append(s, STORE_RECORD, m->key, m->json, m->len, /* ended= */ 0, NULL,
-					 err);
+		rc = store_record_append(s, STORE_RECORD, m->key, m->json, m->len, /* ended= */ 0, NULL, err);
 		c->bytes += m->len;
 	}
 	if (rc == 0)
@@ -192,8 +190,7 @@ static int fill(struct bench *b, struct store *s, const struct bench_record *mad
 	int rc = 0;
 
 	for (c->n = 0; rc == 0 && c->n < n; c->n += batch)
-		rc = store_batch(s, made, c->n, n - c->n < batch ? n - c->n : batch, distinct, c,
-				 &b->err);
+		rc = store_batch(s, made, c->n, n - c->n < batch ? n - c->n : batch, distinct, c, &b->err);
 	c->n = n;
 	c->ns = clock_mono_ns() - t;
 	c->cpu_ns = bench_cpu_ns() - cpu;

@@ -46,8 +46,8 @@ static rd_kafka_t *client(struct bench *b, uint64_t *acked)
 	return rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
 }
 
-static void produce_all(rd_kafka_t *rk, const struct bench_record *made, uint64_t n,
-			struct bench_cost *c, const uint64_t *acked)
+static void produce_all(rd_kafka_t *rk, const struct bench_record *made, uint64_t n, struct bench_cost *c,
+			const uint64_t *acked)
 {
 	uint64_t before = *acked;
 	uint64_t cpu = bench_cpu_ns();
@@ -57,13 +57,12 @@ static void produce_all(rd_kafka_t *rk, const struct bench_record *made, uint64_
 	for (i = 0; i < n; i++) {
 		const struct bench_record *m = &made[i % DISTINCT];
 
-		while (rd_kafka_producev(
-			       rk, RD_KAFKA_V_TOPIC(TOPIC),
-			       RD_KAFKA_V_KEY((void *)(uintptr_t)m->key, strlen(m->key)),
-			       RD_KAFKA_V_VALUE(m->json, m->len),
-			       RD_KAFKA_V_HEADER("schema", "ceems.job.v1", 12),
-			       RD_KAFKA_V_HEADER("cluster", "bench", 5),
-			       RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END))
+		while (rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(TOPIC),
+					 RD_KAFKA_V_KEY((void *)(uintptr_t)m->key, strlen(m->key)),
+					 RD_KAFKA_V_VALUE(m->json, m->len),
+					 RD_KAFKA_V_HEADER("schema", "ceems.job.v1", 12),
+					 RD_KAFKA_V_HEADER("cluster", "bench", 5),
+					 RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END))
 			(void)rd_kafka_poll(rk, 100); /* its queue is full */
 		c->bytes += m->len;
 		if (i % 64 == 0)
@@ -152,10 +151,8 @@ static void bench_mock(struct bench *b)
 	rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
 	mock = rk ? rd_kafka_mock_cluster_new(rk, 1) : NULL;
 	if (mock) {
-		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "compression.type=none",
-			     "mock");
-		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "compression.type=lz4",
-			     "mock, lz4");
+		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "compression.type=none", "mock");
+		bench_broker(b, rd_kafka_mock_cluster_bootstraps(mock), "compression.type=lz4", "mock, lz4");
 		rd_kafka_mock_cluster_destroy(mock);
 	} else {
 		row("kafka, mock", "skipped: librdkafka has no mock cluster");

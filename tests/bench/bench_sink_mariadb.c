@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_sink_mariadb - records and rows per second from the store into a private, otherwise idle server on this
- * machine. For comparison in the same run: plain rows of 49 columns with 3 indexes, sent to that server by
- * array-bound inserts of 500.
+ * bench_sink_mariadb - records and rows per second from the store into a private, otherwise idle server on
+ * this machine. For comparison in the same run: plain rows of 49 columns with 3 indexes, sent to that server
+ * by array-bound inserts of 500.
  */
 #define _GNU_SOURCE
 #include "bench_sink.h"
@@ -116,8 +116,7 @@ out:
 
 static void bench(struct bench *b)
 {
-	static const unsigned int rows[SHAPE_N] = { [SHAPE_BARE] = 1, [SHAPE_USUAL] = 4,
-						    [SHAPE_FULL] = 4 };
+	static const unsigned int rows[SHAPE_N] = { [SHAPE_BARE] = 1, [SHAPE_USUAL] = 4, [SHAPE_FULL] = 4 };
 	double plain = bench_plain(b);
 	struct bench_cost cost;
 	char text[128];
@@ -139,8 +138,10 @@ static void bench(struct bench *b)
 			continue;
 		}
 		rate = (double)cost.n * rows[shape] * 1e9 / (double)cost.ns;
-		row(what, "%.0f rows/s (x%.2f of plain), %.1f us of the server's CPU each; %s, %llu "
-		    "refused, %llu retries", rate, plain > 0 ? rate / plain : 0,
+		row(what,
+		    "%.0f rows/s (x%.2f of plain), %.1f us of the server's CPU each; %s, %llu "
+		    "refused, %llu retries",
+		    rate, plain > 0 ? rate / plain : 0,
 		    (server_cpu_us() - cpu) / (double)cost.n / rows[shape],
 		    cost_text(&cost, text, sizeof(text)), (unsigned long long)cost.refused,
 		    (unsigned long long)cost.retries);
@@ -164,8 +165,7 @@ int main(void)
 	} else {
 		snprintf(b.settings.mariadb_defaults_file, sizeof(b.settings.mariadb_defaults_file), "%s",
 			 scratch_path(b.dir, "my.cnf"));
-		snprintf(b.settings.mariadb_database, sizeof(b.settings.mariadb_database),
-			 "ceems");
+		snprintf(b.settings.mariadb_database, sizeof(b.settings.mariadb_database), "ceems");
 		snprintf(text, sizeof(text), "[client]\nuser=root\nsocket=%s\n", server.socket);
 		scratch_write(b.settings.mariadb_defaults_file, text, strlen(text));
 		if (migrate_run(&b.settings, &o, &b.err) < 0)

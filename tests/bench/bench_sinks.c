@@ -25,7 +25,8 @@ int main(void)
 		row("store", "failed: %s", b.err.text);
 	else
 		row("store, 50 records per transaction", "%s", cost_text(&cost, text, sizeof(text)));
-	snprintf(b.settings.record_file, sizeof(b.settings.record_file), "%s", scratch_path(b.dir, "jobs.jsonl"));
+	snprintf(b.settings.record_file, sizeof(b.settings.record_file), "%s",
+		 scratch_path(b.dir, "jobs.jsonl"));
 	for (shape = 0; shape < SHAPE_N; shape++) {
 		char what[64];
 

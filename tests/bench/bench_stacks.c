@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_stacks ROUNDS CGROUP - what a sample of --ceems-profile costs the sampled program: the CPU time of fixed
- * work with and without sampling, in turn, for several sizes of the copy of the stack. The work is below callers that
- * fill 40 KiB, on CPU 0, in CGROUP (v2) or below. The rate is the highest; the last column is for the usual rate.
+ * bench_stacks ROUNDS CGROUP - what a sample of --ceems-profile costs the sampled program: the CPU time of
+ * fixed work with and without sampling, in turn, for several sizes of the copy of the stack. The work is
+ * below callers that fill 40 KiB, on CPU 0, in CGROUP (v2) or below. The rate is the highest; the last column
+ * is for the usual rate.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <fcntl.h>
@@ -118,10 +119,11 @@ int main(int argc, char **argv)
 	if (measure_below(20, rounds, fd))
 		return 1;
 	for (i = 1; i < ARRAY_SIZE(kinds); i++) {
-		const double us = ((double)sum[i].cpu_ns - (double)sum[0].cpu_ns) / 1e3 / (double)sum[i].samples;
+		const double us = ((double)sum[i].cpu_ns - (double)sum[0].cpu_ns) / 1e3 /
+				  (double)sum[i].samples;
 
-		printf("%-20s %6.2f us per sample, ratio at %d Hz %.5f (%" PRIu64 " samples)\n", kinds[i].name, us, USUAL_HZ,
-		       1 + us * USUAL_HZ / 1e6, sum[i].samples);
+		printf("%-20s %6.2f us per sample, ratio at %d Hz %.5f (%" PRIu64 " samples)\n",
+		       kinds[i].name, us, USUAL_HZ, 1 + us * USUAL_HZ / 1e6, sum[i].samples);
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_store - what 1,000 job ends a second cost ceems-recorder: from the inbox into the store, to records, and
- * deleted after delivery. Each step by itself, as fast as possible; then all of them at that rate, as the recorder
- * does them, with the age of job ends at their commit. CPU time is that of this process.
+ * bench_store - what 1,000 job ends a second cost ceems-recorder: from the inbox into the store, to records,
+ * and deleted after delivery. Each step by itself, as fast as possible; then all of them at that rate, as the
+ * recorder does them, with the age of job ends at their commit. CPU time is that of this process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,8 +72,11 @@ static int take_in(const struct job_facts *facts, uint64_t from, uint64_t n)
 	if (rc < 0)
 		return rc;
 	for (i = from; rc == 0 && i < from + n; i++) {
-		struct store_job job = { .key = key, .state = STORE_JOB_ENDED, .next_try = i,
-					 .ended = 1700000000, .facts = facts,
+		struct store_job job = { .key = key,
+					 .state = STORE_JOB_ENDED,
+					 .next_try = i,
+					 .ended = 1700000000,
+					 .facts = facts,
 					 .facts_len = job_facts_size(facts) };
 
 		job_key(key, sizeof(key), i);
@@ -92,8 +95,8 @@ static uint64_t recorded, recorded_bytes, last_seq;
 static int record_one(void *ctx, const struct store_job *job)
 {
 	const struct bench_record *m = &made[recorded % DISTINCT];
-	int rc = store_record_append(store, STORE_RECORD, job->key, m->json, m->len, job->ended,
-				     &last_seq, &b.err);
+	int rc = store_record_append(store, STORE_RECORD, job->key, m->json, m->len, job->ended, &last_seq,
+				     &b.err);
 
 	(void)ctx;
 	recorded++;
@@ -236,8 +239,10 @@ static int bench_rate(const struct job_facts *facts)
 	if (rc < 0)
 		return fail("store, 1,000 job ends a second");
 	ns = clock_mono_ns() - begin_ns;
-	row("store, 1,000 job ends a second", "%.0f a second kept, %.1f %% of a CPU, in the store after %.0f ms at most",
-	    (double)n * 1e9 / (double)ns, 100.0 * (double)(bench_cpu_ns() - cpu) / (double)ns, (double)oldest / 1e6);
+	row("store, 1,000 job ends a second",
+	    "%.0f a second kept, %.1f %% of a CPU, in the store after %.0f ms at most",
+	    (double)n * 1e9 / (double)ns, 100.0 * (double)(bench_cpu_ns() - cpu) / (double)ns,
+	    (double)oldest / 1e6);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_textfile - ceems.prom of a node with 1 to 256 jobs: the CPU time to make the text and to write it, its size, and how
- * many series Prometheus gets; with usual values and with all that can be requested.
+ * bench_textfile - ceems.prom of a node with 1 to 256 jobs: the CPU time to make the text and to write it,
+ * its size, and how many series Prometheus gets; with usual values and with all that can be requested.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -36,9 +36,13 @@ static void fill_node(void)
 	page.domain_source[DOMAIN_OTHER] = SOURCE_N;
 	page.nparts = 4;
 	for (unsigned int i = 0; i < page.nparts; i++)
-		page.part[i] = (struct ledger_part){ .domain = i % 2 ? DOMAIN_DRAM : DOMAIN_CPU, .unit = i / 2,
-						     .source = SOURCE_RAPL, .idle = LEDGER_IDLE_STATED,
-						     .energy_uj = UINT64_C(1234567891234), .power_mw = 123456, .idle_mw = 56789 };
+		page.part[i] = (struct ledger_part){ .domain = i % 2 ? DOMAIN_DRAM : DOMAIN_CPU,
+						     .unit = i / 2,
+						     .source = SOURCE_RAPL,
+						     .idle = LEDGER_IDLE_STATED,
+						     .energy_uj = UINT64_C(1234567891234),
+						     .power_mw = 123456,
+						     .idle_mw = 56789 };
 	page.factor_known = 1;
 	page.pue_milli = 1200;
 }
@@ -96,7 +100,8 @@ static int bench(const char *dir, unsigned int jobs, bool all)
 			return -1;
 		written = now_us() - begin < written ? now_us() - begin : written;
 	}
-	printf("%5u %-8s %10.0f %10.0f %10zu %8u\n", jobs, all ? "all" : "usual", made, written, len, count_series(text));
+	printf("%5u %-8s %10.0f %10.0f %10zu %8u\n", jobs, all ? "all" : "usual", made, written, len,
+	       count_series(text));
 	free(text);
 	(void)unlink(path);
 	return 0;

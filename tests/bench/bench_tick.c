@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench_tick - what the sampler costs. Prints a table; it is not a test. All steps share one cgroup; sensors are files.
- * The table has:
- * - CPU time of a tick with 1, 16 and 64 steps: sensors, /proc/stat, a cgroup file per step, the split and the ledger
+ * bench_tick - what the sampler costs. Prints a table; it is not a test. All steps share one cgroup; sensors
+ * are files. The table has:
+ * - CPU time of a tick with 1, 16 and 64 steps: sensors, /proc/stat, a cgroup file per step, the split and
+ *   the ledger
  * - CPU time of reading a step's memory, and of reading a step's pressure
  * - CPU time of reading 64 running steps for ceems.prom
  * - CPU time of booking eight GPUs to 64 steps, without the library calls of ceems-gpu
@@ -109,9 +110,8 @@ static void measure_pressure(void)
 	}
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
 	printf("CPU time of reading a step's pressure (PSI %s here)\n%5s %10.1f %10.1f %10.1f\n",
-	       values_has(&f, METRIC_CPU_PRESSURE_SOME) ? "is" : "is not", "",
-	       (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
-	       (double)ns[TICKS - 1] / 1000);
+	       values_has(&f, METRIC_CPU_PRESSURE_SOME) ? "is" : "is not", "", (double)ns[TICKS / 2] / 1000,
+	       (double)ns[TICKS * 99 / 100] / 1000, (double)ns[TICKS - 1] / 1000);
 }
 
 /* Opens the steps' CPU time as a tick does. */
@@ -127,7 +127,9 @@ static struct readers *open_readers(struct ledger *l, struct weights *w, unsigne
 	for (i = 0; i < nsteps; i++) {
 		struct ledger_slot *s = ledger_slot(l, i);
 
-		line[i] = (struct book_line){ .slot = i, .claim = s->claim, .s = s, .until_ns = clock_mono_ns() };
+		line[i] = (struct book_line){
+			.slot = i, .claim = s->claim, .s = s, .until_ns = clock_mono_ns()
+		};
 	}
 	readers_read(r, &t);
 	return r;
@@ -164,8 +166,8 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
-	printf("CPU time of reading running steps for ceems.prom, with pressure\n%5u %10.1f %10.1f %10.1f\n", nsteps,
-	       (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
+	printf("CPU time of reading running steps for ceems.prom, with pressure\n%5u %10.1f %10.1f %10.1f\n",
+	       nsteps, (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
 	       (double)ns[TICKS - 1] / 1000);
 out:
 	readers_destroy(r);
@@ -199,9 +201,10 @@ static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpubook *w
 		ledger_turn(l);
 	}
 	qsort(ns, TICKS, sizeof(ns[0]), by_value);
-	printf("CPU time of booking the use of %d GPUs to %d steps, once a second\n%5s %10.1f %10.1f %10.1f\n", BENCH_GPUS,
-	       BUSY_NODE_STEPS, "", (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
-	       (double)ns[TICKS - 1] / 1000);
+	printf("CPU time of booking the use of %d GPUs to %d steps, once a second\n%5s %10.1f %10.1f "
+	       "%10.1f\n",
+	       BENCH_GPUS, BUSY_NODE_STEPS, "", (double)ns[TICKS / 2] / 1000,
+	       (double)ns[TICKS * 99 / 100] / 1000, (double)ns[TICKS - 1] / 1000);
 }
 
 static void measure_gpus(const struct busy_node *node)
@@ -218,8 +221,8 @@ static void measure_gpus(const struct busy_node *node)
 	for (i = 0; i < BUSY_NODE_STEPS; i++) {
 		struct ledger_identity id = { .job_id = 1 + i, .job_cpus = 1, .step_cpus = 1 };
 
-		id.job_gpu_ppm[i % BENCH_GPUS] = id.step_gpu_ppm[i % BENCH_GPUS] =
-			1000000 * BENCH_GPUS / BUSY_NODE_STEPS;
+		id.job_gpu_ppm[i % BENCH_GPUS] = id.step_gpu_ppm[i % BENCH_GPUS] = 1000000 * BENCH_GPUS /
+										   BUSY_NODE_STEPS;
 		if (ledger_claim(l, &id, &slot) < 0)
 			goto out;
 	}
@@ -280,8 +283,8 @@ int main(void)
 		fprintf(stderr, "bench_tick: %s\n", err.text);
 		return 1;
 	}
-	printf("CPU time of a tick, microseconds, of %" PRIu64 ", on %d sockets\n%5s %10s %10s %10s\n",
-	       TICKS, BUSY_NODE_SOCKETS, "steps", "p50", "p99", "max");
+	printf("CPU time of a tick, microseconds, of %" PRIu64 ", on %d sockets\n%5s %10s %10s %10s\n", TICKS,
+	       BUSY_NODE_SOCKETS, "steps", "p50", "p99", "max");
 	for (i = 0; i < ARRAY_SIZE(nsteps); i++) {
 		if (busy_node_claim(&n, l, have, nsteps[i]) < 0)
 			return 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fill_inbox DIR [EVERY]: writes job ends into the inbox in DIR, as jobcomp/ceems does. Reads a line for each job from
- * standard input, as tests/e2e/t0821-records.t selects it from slurmdbd's table: id, array's id (0: none), task, het job's
- * id (0: none), offset, uid, submit, eligible, start, end, state. If the id of a job is a multiple of EVERY, its WorkDir
- * is so long that its record is more than twice as large, also when it is compressed.
+ * fill_inbox DIR [EVERY]: writes job ends into the inbox in DIR, as jobcomp/ceems does. Reads a line for each
+ * job from standard input, as tests/e2e/t0821-records.t selects it from slurmdbd's table: id, array's id (0:
+ * none), task, het job's id (0: none), offset, uid, submit, eligible, start, end, state. If the id of a job
+ * is a multiple of EVERY, its WorkDir is so long that its record is more than twice as large, also when it is
+ * compressed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,8 +38,9 @@ static bool read_job(struct job_facts *f, uint32_t every)
 	char user[16];
 
 	memset(f, 0, offsetof(struct job_facts, text));
-	if (scanf("%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64
-		  "%" SCNu32, &f->job_id, &array, &task, &het, &offset, &f->user_id, &f->submit, &f->eligible, &f->start,
+	if (scanf("%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu64 "%" SCNu64
+		  "%" SCNu64 "%" SCNu64 "%" SCNu32,
+		  &f->job_id, &array, &task, &het, &offset, &f->user_id, &f->submit, &f->eligible, &f->start,
 		  &f->end, &f->state) != 11)
 		return false;
 	f->group_id = f->user_id;
@@ -69,7 +71,8 @@ static bool read_job(struct job_facts *f, uint32_t every)
 
 int main(int argc, char **argv)
 {
-	static const struct job_site site = { .cluster = "ceems", .flags = SITE_HAS_SLURMDBD | SITE_HAS_EXTERN };
+	static const struct job_site site = { .cluster = "ceems",
+					      .flags = SITE_HAS_SLURMDBD | SITE_HAS_EXTERN };
 	static struct job_facts facts;
 	struct inbox_writer *w = NULL;
 	struct errmsg err = { 0 };

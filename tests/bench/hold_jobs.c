@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hold_jobs N: allocates N jobs of one CPU for its user, like `salloc --no-shell` but ten times as fast. The jobs
- * have no step and no process, and run until they are cancelled.
+ * hold_jobs N: allocates N jobs of one CPU for its user, like `salloc --no-shell` but ten times as fast. The
+ * jobs have no step and no process, and run until they are cancelled.
  */
 #include <errno.h>
 #include <stdio.h>

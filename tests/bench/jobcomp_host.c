@@ -19,8 +19,8 @@
 #define SETTLE_S 10
 
 static pthread_mutex_t ctld_lock = PTHREAD_MUTEX_INITIALIZER;
-static job_record_t *job, answer; /* the plugin asks Slurm's allocator for the size of the former */
-compat_list_t job_list; /* slurmctld's, of all jobs; stays empty */
+static job_record_t *job, answer;    /* the plugin asks Slurm's allocator for the size of the former */
+compat_list_t job_list;		     /* slurmctld's, of all jobs; stays empty */
 slurmctld_config_t slurmctld_config; /* slurmctld does not shut down */
 
 /* --- what slurmctld exports ---------------------------------------------------------------- */
@@ -78,19 +78,33 @@ static void make_job(void)
 	details->num_tasks = 1;
 	job = xmalloc(sizeof(*job));
 	*job = (job_record_t){
-		.magic = JOB_MAGIC, .array_task_id = NO_VAL, .het_job_id = 0,
-		.user_id = 1000, .group_id = 1000, .user_name = xstrdup("user1"),
-		.name = xstrdup("simulation"), .account = xstrdup("physics"),
-		.partition = xstrdup("debug"), .nodes = xstrdup("node1"),
-		.start_time = details->submit_time + 10, .end_time = details->submit_time + 50,
-		.job_state = JOB_COMPLETE | JOB_COMPLETING, .time_limit = 60,
-		.alloc_node = xstrdup("login1"), .total_nodes = 1, .total_cpus = 1,
-		.node_cnt = 1, .cpu_cnt = 1, .db_index = 1, .priority = 1,
+		.magic = JOB_MAGIC,
+		.array_task_id = NO_VAL,
+		.het_job_id = 0,
+		.user_id = 1000,
+		.group_id = 1000,
+		.user_name = xstrdup("user1"),
+		.name = xstrdup("simulation"),
+		.account = xstrdup("physics"),
+		.partition = xstrdup("debug"),
+		.nodes = xstrdup("node1"),
+		.start_time = details->submit_time + 10,
+		.end_time = details->submit_time + 50,
+		.job_state = JOB_COMPLETE | JOB_COMPLETING,
+		.time_limit = 60,
+		.alloc_node = xstrdup("login1"),
+		.total_nodes = 1,
+		.total_cpus = 1,
+		.node_cnt = 1,
+		.cpu_cnt = 1,
+		.db_index = 1,
+		.priority = 1,
 		.tres_req_str = xstrdup("1=1,2=1000,4=1,5=1"),
 		.tres_fmt_req_str = xstrdup("cpu=1,mem=1000M,node=1,billing=1"),
 		.tres_alloc_str = xstrdup("1=1,2=1000,3=18446744073709551614,4=1,5=1"),
 		.tres_fmt_alloc_str = xstrdup("cpu=1,mem=1000M,node=1,billing=1"),
-		.tres_alloc_cnt = tres, .details = details,
+		.tres_alloc_cnt = tres,
+		.details = details,
 	};
 }
 
@@ -179,8 +193,8 @@ int main(int argc, char **argv)
 			print_rss(i + 1);
 	}
 	qsort(times, n, sizeof(*times), by_size);
-	printf("hook %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", times[n / 2],
-	       times[n * 99 / 100], times[n - 1], sum / n);
+	printf("hook %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", times[n / 2], times[n * 99 / 100],
+	       times[n - 1], sum / n);
 	sleep(SETTLE_S);
 	print_rss(n);
 	_exit(0); /* as kill -9: the plugin's fini() is not measured */

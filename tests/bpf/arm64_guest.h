@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * arm64_guest.h - what the programs that are init of an emulated arm64 guest share: mounts, and the cgroup of a step.
+ * arm64_guest.h - what the programs that are init of an emulated arm64 guest share: mounts, and the cgroup of
+ * a step.
  */
 #ifndef CEEMS_TEST_ARM64_GUEST_H
 #define CEEMS_TEST_ARM64_GUEST_H

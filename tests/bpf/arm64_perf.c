@@ -29,7 +29,7 @@
 #define SHORT 1000000u
 #define LONG 11000000u
 #define GIVEN_BACK "another program took the counters" /* in step_detail.counters */
-#define PER_TURN 2u /* instructions of the loop below */
+#define PER_TURN 2u				       /* instructions of the loop below */
 
 static void loop(uint64_t turns)
 {
@@ -126,8 +126,7 @@ static uint32_t register_step(void)
 	struct stat st;
 
 	if (stat(CGROUP, &st) == 0)
-		(void)probes_register(probes, st.st_ino, /* cgroup_v1_id= */ 0, 1u << PROBES_HW,
-				      &slot);
+		(void)probes_register(probes, st.st_ino, /* cgroup_v1_id= */ 0, 1u << PROBES_HW, &slot);
 	return slot;
 }
 
@@ -135,8 +134,9 @@ static bool count(const struct run *r, uint64_t turns, struct counted *ret)
 {
 	int fd = open(CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pid_t pid = child_stopped(r->what, turns);
-	struct perf_target target = { .request = r->request, .cgroup_fd = r->way == BY_TASK ? -1 : fd,
-				      .pid = &pid, .n = 1 };
+	struct perf_target target = {
+		.request = r->request, .cgroup_fd = r->way == BY_TASK ? -1 : fd, .pid = &pid, .n = 1
+	};
 	struct perf *p;
 	bool is_run;
 
@@ -167,8 +167,9 @@ static bool is_about(uint64_t got, uint64_t want, uint64_t per_mille)
 
 static const struct perf_request hw = { .groups = PERF_GROUP_HW | PERF_GROUP_SW };
 static const struct perf_request own = { .groups = PERF_GROUP_EVENTS,
-				     .nevents = 2,
-				     .event = { "INST_RETIRED:u", "perf::PERF_COUNT_HW_INSTRUCTIONS:u" } };
+					 .nevents = 2,
+					 .event = { "INST_RETIRED:u",
+						    "perf::PERF_COUNT_HW_INSTRUCTIONS:u" } };
 
 static void test_own(const struct run *r)
 {
@@ -188,8 +189,8 @@ static void test_own(const struct run *r)
 		}
 		ok(a->reason == REASON_NONE && b->reason == REASON_NONE &&
 			   is_about(b->value - a->value, want, 1),
-		   "%s %s: %s counts %" PRIu64 " of %" PRIu64, how, r->what, b->name,
-		   b->value - a->value, want);
+		   "%s %s: %s counts %" PRIu64 " of %" PRIu64, how, r->what, b->name, b->value - a->value,
+		   want);
 		ok(b->coverage_ppm == 1000000, "  all of the time");
 	}
 	is_u64(many.detail.nevents, own.nevents, "  each event is told");
@@ -206,20 +207,17 @@ static void test_hw(const struct run *r)
 		return;
 	ok(!strncmp(many.detail.counters, how, strlen(how)), "counted %s", many.detail.counters);
 	cycles = many.values.value[METRIC_CYCLES] - few.values.value[METRIC_CYCLES];
-	instructions = many.values.value[METRIC_INSTRUCTIONS] -
-		       few.values.value[METRIC_INSTRUCTIONS];
+	instructions = many.values.value[METRIC_INSTRUCTIONS] - few.values.value[METRIC_INSTRUCTIONS];
 	ok(values_has(&many.values, METRIC_INSTRUCTIONS) && is_about(instructions, want, 50),
-	   "%s %s: %" PRIu64 " instructions of %" PRIu64 " and the kernel's", how, r->what,
-	   instructions, want);
+	   "%s %s: %" PRIu64 " instructions of %" PRIu64 " and the kernel's", how, r->what, instructions,
+	   want);
 	ok(values_has(&many.values, METRIC_CYCLES) && is_about(cycles, instructions, 100),
 	   "  in %" PRIu64 " cycles: one each", cycles);
 	ok(values_has(&many.values, METRIC_PMU_ENABLED) &&
-		   many.values.value[METRIC_PMU_RUNNING] <=
-			   many.values.value[METRIC_PMU_ENABLED],
-	   "  coverage is told: %" PRIu64 " of %" PRIu64 " ns",
-	   many.values.value[METRIC_PMU_RUNNING], many.values.value[METRIC_PMU_ENABLED]);
-	ok(values_has(&many.values, METRIC_TASK_CLOCK) &&
-		   many.values.value[METRIC_TASK_CLOCK] >= want,
+		   many.values.value[METRIC_PMU_RUNNING] <= many.values.value[METRIC_PMU_ENABLED],
+	   "  coverage is told: %" PRIu64 " of %" PRIu64 " ns", many.values.value[METRIC_PMU_RUNNING],
+	   many.values.value[METRIC_PMU_ENABLED]);
+	ok(values_has(&many.values, METRIC_TASK_CLOCK) && many.values.value[METRIC_TASK_CLOCK] >= want,
 	   "  task clock: %" PRIu64 " ns", many.values.value[METRIC_TASK_CLOCK]);
 	ok(many.values.reason[METRIC_FP_OPERATIONS] == REASON_NO_EVENT ||
 		   values_has(&many.values, METRIC_FP_OPERATIONS),
@@ -238,16 +236,14 @@ static void test_shared(enum way way)
 	uint32_t i;
 
 	for (i = 0; i < many.nevents; i++)
-		(void)snprintf(many.event[i], sizeof(many.event[i]),
-			       "perf::PERF_COUNT_HW_INSTRUCTIONS:u");
+		(void)snprintf(many.event[i], sizeof(many.event[i]), "perf::PERF_COUNT_HW_INSTRUCTIONS:u");
 	if (!ok(count(&r, 4 * (uint64_t)LONG, &c), "ran"))
 		return;
 	for (i = 0; i < c.detail.nevents; i++) {
 		const struct detail_event *e = &c.detail.event[i];
 
 		ok(e->reason == REASON_NONE && is_about(e->value, want, 100),
-		   "%" PRIu64 " of %" PRIu64 " by %u ppm of the time", e->value, want,
-		   e->coverage_ppm);
+		   "%" PRIu64 " of %" PRIu64 " by %u ppm of the time", e->value, want, e->coverage_ppm);
 		if (e->coverage_ppm < least_ppm)
 			least_ppm = e->coverage_ppm;
 	}
@@ -266,8 +262,7 @@ static int take_counters(int cpu, int fd[8])
 	int n;
 
 	for (n = 0; n < 8; n++) {
-		fd[n] = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
-				     PERF_FLAG_FD_CLOEXEC);
+		fd[n] = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 		if (fd[n] < 0)
 			break;
 	}
@@ -284,9 +279,9 @@ static void nap(void)
 /* Cycles per second of the time in which they should have been counted. */
 static double cycles_per_s(const struct values *f)
 {
-	return f->value[METRIC_PMU_ENABLED] ? 1e9 * (double)f->value[METRIC_CYCLES] /
-						      (double)f->value[METRIC_PMU_ENABLED] :
-					      0;
+	return f->value[METRIC_PMU_ENABLED] ?
+		       1e9 * (double)f->value[METRIC_CYCLES] / (double)f->value[METRIC_PMU_ENABLED] :
+		       0;
 }
 
 static uint64_t cpu_time_of(const char *cgroup)
@@ -394,7 +389,9 @@ static void run_test(const char *path, const char *verb)
 	(void)fflush(stdout);
 }
 
-/* Enables a controller, as systemd does. Perf events of a v2 cgroup then get their share, see perf_set_try(). */
+/*
+ * Enables a controller, as systemd does. Perf events of a v2 cgroup then get their share, see perf_set_try().
+ */
 static void enable_controllers(void)
 {
 	int fd = open("/sys/fs/cgroup/cgroup.subtree_control", O_WRONLY | O_CLOEXEC);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * init of an emulated arm64 guest: runs /two_callers below /ceems-profile, once for each event and build of it, on cgroup v2.
- * Prints what the program says of itself, and the profile as hexadecimal lines "FILE NAME BYTES".
+ * init of an emulated arm64 guest: runs /two_callers below /ceems-profile, once for each event and build of
+ * it, on cgroup v2. Prints what the program says of itself, and the profile as hexadecimal lines "FILE NAME
+ * BYTES".
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -39,11 +40,12 @@ static pid_t start_profiler(pid_t pid, const char *name, const char *stacks, int
 {
 	static char program[] = "/ceems-profile", uid[] = "uid=0", groups[] = "groups=0", dir[] = "dir=/tmp",
 		    bytes[] = "bytes=10000000", hz[] = "hz=99", cgroup[] = "cgroup=" CGROUP, job[] = "job=1",
-		    step[] = "step=0", node[] = "node=n1", queue[] = "queue=",
-		    queue_bytes[] = "queue_bytes=0", job_id[] = "job_id=1", cluster[] = "cluster=";
+		    step[] = "step=0", node[] = "node=n1",
+		    queue[] = "queue=", queue_bytes[] = "queue_bytes=0", job_id[] = "job_id=1",
+		    cluster[] = "cluster=";
 	char file[64], what[64], tasks[32];
-	char *argv[] = { program, uid, groups, dir, file, bytes, hz, what, cgroup, tasks, job, step, node,
-			 queue, queue_bytes, job_id, cluster, NULL };
+	char *argv[] = { program, uid, groups, dir,  file,  bytes,	 hz,	 what,	  cgroup,
+			 tasks,	  job, step,   node, queue, queue_bytes, job_id, cluster, NULL };
 	pid_t profiler;
 	int end[2];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * make_profile JOB STEP NODE START [cycles]: writes a profile in pprof's format to stdout, for tests. A line of stdin is a stack:
- * "COUNT TASK PROCESS THREAD END FRAME;...", the outermost frame first. END is whole, cut or failed; a frame
- * "k:NAME" is the kernel's, "?PATH" has no name, "+OFFSET:PATH" is the code at that offset (hexadecimal) in the file. "#TEXT"
- * is a comment. A sample is 10 ms, or 30,000,000 cycles.
+ * make_profile JOB STEP NODE START [cycles]: writes a profile in pprof's format to stdout, for tests. A line
+ * of stdin is a stack: "COUNT TASK PROCESS THREAD END FRAME;...", the outermost frame first. END is whole,
+ * cut or failed; a frame "k:NAME" is the kernel's, "?PATH" has no name, "+OFFSET:PATH" is the code at that
+ * offset (hexadecimal) in the file. "#TEXT" is a comment. A sample is 10 ms, or 30,000,000 cycles.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static uint32_t add_code(struct profile *p, const char *frame)
 	const struct profile_mapping m = { .path = path + 1, .build_id = "", .limit = UINT32_MAX };
 	uint32_t place = 0;
 
-	if (*path != ':' || profile_add_mapping(p, &m, &l.mapping) < 0 || profile_add_location(p, &l, &place) < 0)
+	if (*path != ':' || profile_add_mapping(p, &m, &l.mapping) < 0 ||
+	    profile_add_location(p, &l, &place) < 0)
 		exit(1);
 	return place;
 }
@@ -34,8 +35,11 @@ static uint32_t add_frame(struct profile *p, const char *frame)
 	const struct profile_mapping m = { is_kernel   ? PROFILE_KERNEL :
 					   is_nameless ? frame + 1 :
 							 "/home/u/bin/app",
-					   is_kernel ? "" : "abcdef0123", .start = 0x1000, .limit = 0x100000 };
-	const struct profile_function f = { .name = frame + (is_kernel ? 2 : 0), .system_name = "", .file = "" };
+					   is_kernel ? "" : "abcdef0123", .start = 0x1000,
+					   .limit = 0x100000 };
+	const struct profile_function f = { .name = frame + (is_kernel ? 2 : 0),
+					    .system_name = "",
+					    .file = "" };
 	struct profile_line line = { 0, 0 };
 	struct profile_location l = { .line = &line, .nlines = is_nameless ? 0 : 1, .address = 0x1000 };
 	uint32_t place = 0;
@@ -44,7 +48,8 @@ static uint32_t add_frame(struct profile *p, const char *frame)
 	for (c = frame; *c; c++)
 		l.address += (unsigned char)*c * 16u;
 	if (profile_add_mapping(p, &m, &l.mapping) < 0 ||
-	    (!is_nameless && profile_add_function(p, &f, &line.function) < 0) || profile_add_location(p, &l, &place) < 0)
+	    (!is_nameless && profile_add_function(p, &f, &line.function) < 0) ||
+	    profile_add_location(p, &l, &place) < 0)
 		exit(1);
 	return place;
 }
@@ -65,7 +70,8 @@ static void add_line(struct profile *p, char *text, char **argv)
 	}
 	if (sscanf(text, "%ld %ld %255s %255s %15s %n", &count, &task, process, thread, end, &at) < 5)
 		exit(1);
-	for (frame = strtok_r(text + at, ";", &rest); frame && s.depth < FRAMES; frame = strtok_r(NULL, ";", &rest))
+	for (frame = strtok_r(text + at, ";", &rest); frame && s.depth < FRAMES;
+	     frame = strtok_r(NULL, ";", &rest))
 		location[s.depth++] = add_frame(p, frame);
 	for (size_t i = 0; i < s.depth / 2; i++) {
 		const uint32_t swapped = location[i];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * two_callers SECONDS PERCENT [THREADS [LIBRARY]] - each thread uses so much CPU time, PERCENT of it below heavy() and the
- * rest below light(), and it prints the part that was in heavy(). Both call the same: what is recursive, what has a frame of
- * a size known at run time, and the C library, which calls back. For unwinding without frame pointers.
+ * two_callers SECONDS PERCENT [THREADS [LIBRARY]] - each thread uses so much CPU time, PERCENT of it below
+ * heavy() and the rest below light(), and it prints the part that was in heavy(). Both call the same: what is
+ * recursive, what has a frame of a size known at run time, and the C library, which calls back. For unwinding
+ * without frame pointers.
  *
  * -DLIBRARY: these two functions alone; -DBY_DLOPEN: they are in LIBRARY.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * two_functions SECONDS PERCENT - uses so much CPU time, PERCENT of it in heavy() and the rest in light(), and prints its
- * pid and the part that was in heavy(). Both call the same leaf.
+ * two_functions SECONDS PERCENT - uses so much CPU time, PERCENT of it in heavy() and the rest in light(),
+ * and prints its pid and the part that was in heavy(). Both call the same leaf.
  */
 #include <stdio.h>
 #include <stdlib.h>

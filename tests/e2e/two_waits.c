@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * two_waits SECONDS: for that long sleeps three quarters of the time and waits for a futex one, each called by a function of
- * its own. Prints the seconds of both. By frame pointers alone the direct caller of the C library's function may be missing,
- * so there is one more function between.
+ * two_waits SECONDS: for that long sleeps three quarters of the time and waits for a futex one, each called
+ * by a function of its own. Prints the seconds of both. By frame pointers alone the direct caller of the C
+ * library's function may be missing, so there is one more function between.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>

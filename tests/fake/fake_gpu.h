@@ -4,16 +4,16 @@
  * a test changes it while slurmd runs. $CEEMS_FAKE_GPUS names it; without it there is no driver.
  * A line per GPU, in the order of the library's index:
  *
- *	MINOR ENERGY POWER BUSY USED TOTAL FLAGS
+ * 	MINOR ENERGY POWER BUSY USED TOTAL FLAGS
  *
- * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by
- * comma: ok; lost (fell off the bus), hang (calls return only when the flag is gone), reset (a
- * library that was opened before the file was written cannot ask it), no-counter, no-power, mig;
- * NVML: processes=N and drawing=N, reasons=N (of clocks that are held down), ecc=N, xid=N (errors so far), gpm=ID.VALUE+ID.VALUE+... (a GPU with GPM:
- * its metrics by NVML's numbers, percent or MiB/s), no-use (all of these are not supported); what is missing is 0;
- * mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances; instance N has N processes, uses
- * N * 100 MiB, and with GPM its SMs are N * 10 % active), xidgi=N (errors are of that instance);
- * for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N).
+ * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by comma: ok;
+ * lost (fell off the bus), hang (calls return only when the flag is gone), reset (a library that was opened
+ * before the file was written cannot ask it), no-counter, no-power, mig; NVML: processes=N and drawing=N,
+ * reasons=N (of clocks that are held down), ecc=N, xid=N (errors so far), gpm=ID.VALUE+ID.VALUE+... (a GPU
+ * with GPM: its metrics by NVML's numbers, percent or MiB/s), no-use (all of these are not supported); what
+ * is missing is 0; mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances; instance N
+ * has N processes, uses N * 100 MiB, and with GPM its SMs are N * 10 % active), xidgi=N (errors are of that
+ * instance); for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N).
  */
 #ifndef CEEMS_FAKE_GPU_H
 #define CEEMS_FAKE_GPU_H
@@ -48,9 +48,8 @@ static inline int fake_gpus(struct fake_gpu *ret)
 	if (!f)
 		return -1;
 	while (n < FAKE_GPUS_MAX &&
-	       fscanf(f, "%u %llu %u %u %llu %llu %255s", &ret[n].minor, &ret[n].energy,
-		      &ret[n].power_mw, &ret[n].busy, &ret[n].used_mib, &ret[n].total_mib,
-		      ret[n].flags) == 7)
+	       fscanf(f, "%u %llu %u %u %llu %llu %255s", &ret[n].minor, &ret[n].energy, &ret[n].power_mw,
+		      &ret[n].busy, &ret[n].used_mib, &ret[n].total_mib, ret[n].flags) == 7)
 		n++;
 	(void)fclose(f);
 	return n;

@@ -46,8 +46,7 @@ EXPORTED int nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned int gi, nvmlGpmSa
 EXPORTED int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics);
 EXPORTED int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending);
 EXPORTED int nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *count);
-EXPORTED int nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index,
-						 nvmlDevice_t *mig);
+EXPORTED int nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *mig);
 EXPORTED int nvmlDeviceGetGpuInstanceId(nvmlDevice_t mig, unsigned int *id);
 EXPORTED int nvmlDeviceGetComputeInstanceId(nvmlDevice_t mig, unsigned int *id);
 EXPORTED int nvmlDeviceGetAttributes_v2(nvmlDevice_t mig, nvmlDeviceAttributes_t *attributes);
@@ -159,7 +158,8 @@ static int ask_mig(nvmlDevice_t mig, unsigned int ret[5])
 	if (rc != NVML_SUCCESS)
 		return rc;
 	return part && sscanf(part, "%u.%u.%u.%u.%u", &ret[0], &ret[1], &ret[2], &ret[3], &ret[4]) == 5 ?
-		       NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
+		       NVML_SUCCESS :
+		       NVML_ERROR_NOT_FOUND;
 }
 
 int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending)
@@ -317,7 +317,8 @@ int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *c
 	return count_processes(device, "processes=", count, info);
 }
 
-int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_t *info)
+int nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
+					     nvmlProcessInfo_t *info)
 {
 	if (is_mig(device))
 		return NVML_SUCCESS; /* it does not draw */
@@ -366,9 +367,12 @@ int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int 
 	if (fake_number(&g, "xid=") <= set->seen)
 		return NVML_ERROR_TIMEOUT;
 	set->seen++;
-	*data = (nvmlEventData_t){ .device = set->device, .eventType = NVML_EVENT_XID, .eventData = 79,
+	*data = (nvmlEventData_t){ .device = set->device,
+				   .eventType = NVML_EVENT_XID,
+				   .eventData = 79,
 				   .gpuInstanceId = fake_is(&g, "xidgi=") ?
-							    (unsigned int)fake_number(&g, "xidgi=") : UINT32_MAX,
+							    (unsigned int)fake_number(&g, "xidgi=") :
+							    UINT32_MAX,
 				   .computeInstanceId = UINT32_MAX };
 	return NVML_SUCCESS;
 }
@@ -376,7 +380,7 @@ int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int 
 /* A sample is a copy of the GPU's line; metrics between two samples are those of the later one. */
 struct nvmlGpmSample_st {
 	struct fake_gpu gpu;
-	unsigned int gi; /* 0: of the whole GPU; the stand-in has no instance of that number */
+	unsigned int gi;       /* 0: of the whole GPU; the stand-in has no instance of that number */
 	struct timespec taken; /* 0: not yet */
 };
 
@@ -446,7 +450,8 @@ int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics)
 	    (b->tv_sec - a->tv_sec) * 1000 + (b->tv_nsec - a->tv_nsec) / 1000000 < 100)
 		return NVML_ERROR_INVALID_ARGUMENT; /* too close, or the wrong way round */
 	for (i = 0; i < metrics->numMetrics; i++) {
-		metrics->metrics[i].nvmlReturn = gpm_value(&metrics->sample2->gpu, metrics->metrics[i].metricId,
+		metrics->metrics[i].nvmlReturn = gpm_value(&metrics->sample2->gpu,
+							   metrics->metrics[i].metricId,
 							   &metrics->metrics[i].value);
 		if (metrics->sample2->gi && metrics->metrics[i].metricId == NVML_GPM_SM_UTIL)
 			metrics->metrics[i].value = metrics->sample2->gi * 10;
@@ -502,7 +507,8 @@ int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 	if (rc == NVML_SUCCESS && is_mig(device)) {
 		rc = ask_mig(device, v);
 		if (rc == NVML_SUCCESS)
-			*memory = (nvmlMemory_t){ .total = (unsigned long long)v[4] << 20, .used = (v[0] * 100ULL) << 20 };
+			*memory = (nvmlMemory_t){ .total = (unsigned long long)v[4] << 20,
+						  .used = (v[0] * 100ULL) << 20 };
 		return rc;
 	}
 #endif

@@ -97,8 +97,7 @@ int rsmi_dev_name_get(uint32_t device, char *name, size_t len)
 	return rc;
 }
 
-int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *resolution,
-			      uint64_t *timestamp)
+int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *resolution, uint64_t *timestamp)
 {
 	struct fake_gpu g;
 	int rc = ask(device, &g);
@@ -118,8 +117,7 @@ int rsmi_dev_power_ave_get(uint32_t device, uint32_t sensor, uint64_t *power_uw)
 	struct fake_gpu g;
 	int rc = ask(device, &g);
 
-	if (rc == RSMI_STATUS_SUCCESS && (sensor || fake_is(&g, "no-average") ||
-					  fake_is(&g, "no-power")))
+	if (rc == RSMI_STATUS_SUCCESS && (sensor || fake_is(&g, "no-average") || fake_is(&g, "no-power")))
 		return RSMI_STATUS_NOT_SUPPORTED;
 	if (rc == RSMI_STATUS_SUCCESS)
 		*power_uw = g.power_mw * 1000ULL;

@@ -83,7 +83,9 @@ static inline bool fuzz_is_masked(const char *line, size_t len)
 	return is_same;
 }
 
-/* The lines of TEXT have no control characters and at most COLUMNS (0: any number). Returns how many lines. */
+/*
+ * The lines of TEXT have no control characters and at most COLUMNS (0: any number). Returns how many lines.
+ */
 static inline size_t fuzz_check_lines(const char *text, size_t columns)
 {
 	size_t lines = 0;

@@ -34,8 +34,7 @@ static void write_cpu(struct fuzz_parts *in, unsigned int cpu)
 	size_t len;
 	size_t i;
 
-	(void)snprintf(dir, sizeof(dir), "%s/sys/devices/system/cpu/cpu%u/topology", fuzz_dir(),
-		       cpu);
+	(void)snprintf(dir, sizeof(dir), "%s/sys/devices/system/cpu/cpu%u/topology", fuzz_dir(), cpu);
 	assert(fileio_mkdir_p(dir, 0700, NULL) == 0);
 	for (i = 0; i < 2; i++) {
 		part = fuzz_next(in, &len);

@@ -8,7 +8,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct errmsg err = { 0 };
 	uint32_t version;
 
-	fuzz_check_error(elfsym_read_u32(fuzz_file(data, size), "plugin_version", &version, &err),
-			 &err);
+	fuzz_check_error(elfsym_read_u32(fuzz_file(data, size), "plugin_version", &version, &err), &err);
 	return 0;
 }

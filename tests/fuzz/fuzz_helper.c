@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a helper writes, as its daemon reads it: in pieces of the size that the first byte of the input says. Each line
- * comes back once, with its control bytes masked. A line that is too long and the helper's end are reported as errors.
+ * What a helper writes, as its daemon reads it: in pieces of the size that the first byte of the input says.
+ * Each line comes back once, with its control bytes masked. A line that is too long and the helper's end are
+ * reported as errors.
  */
 #include <errno.h>
 
@@ -57,7 +58,8 @@ static bool expected_next(struct expected *e)
 	if (len < LINE_SIZE)
 		(void)snprintf(e->text, sizeof(e->text), "%.*s", (int)len, (const char *)e->p);
 	else
-		(void)snprintf(e->text, sizeof(e->text), "error - a line that is too long: %.40s", (const char *)e->p);
+		(void)snprintf(e->text, sizeof(e->text), "error - a line that is too long: %.40s",
+			       (const char *)e->p);
 	expected_mask(e->text);
 	e->p = end ? end + 1 : e->end;
 	return true;
@@ -82,7 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char path[] = "/helper";
 	static char *argv[] = { path, NULL };
-	struct helper_options o = { .argv = argv, .deadline_ns = UINT64_MAX, .is_asked = true, .line_max = LINE_SIZE };
+	struct helper_options o = {
+		.argv = argv, .deadline_ns = UINT64_MAX, .is_asked = true, .line_max = LINE_SIZE
+	};
 	struct helper *h = NULL;
 	struct expected e;
 	size_t piece, done;

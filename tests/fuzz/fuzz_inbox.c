@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inbox as another process left it: two files, of which the first has as many bytes as the first two bytes of
- * the input say. The reader gets intact entries only and comes to an end; a position that it gave leads to the same
- * entries again. The files keep their names until their entries are stored.
+ * The inbox as another process left it: two files, of which the first has as many bytes as the first two
+ * bytes of the input say. The reader gets intact entries only and comes to an end; a position that it gave
+ * leads to the same entries again. The files keep their names until their entries are stored.
  */
 #include "src/libstore/inbox.h"
 #include "tests/fuzz/fuzz.h"
@@ -40,8 +40,8 @@ static uint64_t inbox_hash(uint64_t hash, const struct inbox_entry *e)
 }
 
 /*
- * Returns how many there are from FROM on; *RET_MIDDLE is behind the one with number MIDDLE. IS_STORED: the files that
- * were read may go.
+ * Returns how many there are from FROM on; *RET_MIDDLE is behind the one with number MIDDLE. IS_STORED: the
+ * files that were read may go.
  */
 static size_t inbox_read_all(const struct inbox_pos *from, size_t size, size_t middle, bool is_stored,
 			     struct inbox_pos *ret_middle, uint64_t *ret_hash)

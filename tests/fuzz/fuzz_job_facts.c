@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What lies in the inbox as the facts of a job, of another version of the plugin, say. Either they are not facts, or
- * they make a record.
+ * What lies in the inbox as the facts of a job, of another version of the plugin, say. Either they are not
+ * facts, or they make a record.
  */
 #include <errno.h>
 

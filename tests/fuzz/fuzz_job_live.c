@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	/* job_live_read() may add steps */
-	job = (struct record){ .job_id = 12, .start = 1, .steps = calloc(2, sizeof(*job.steps)), .nsteps = 2 };
+	job = (struct record){
+		.job_id = 12, .start = 1, .steps = calloc(2, sizeof(*job.steps)), .nsteps = 2
+	};
 	assert(job.steps);
 	for (i = 0; i < job.nsteps; i++) {
 		job.steps[i].step_id = (uint32_t)i;

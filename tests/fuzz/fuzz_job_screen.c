@@ -63,9 +63,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		text[i] = fuzz_text(t, n);
 	}
-	r = (struct record){ .job_name = text[0], .user_name = text[1], .account = text[2], .partition = text[3],
-			     .nodes = text[4], .state = text[5], .cluster = text[6], .tres_alloc = text[7],
-			     .steps = &step, .nsteps = 1 };
+	r = (struct record){ .job_name = text[0],
+			     .user_name = text[1],
+			     .account = text[2],
+			     .partition = text[3],
+			     .nodes = text[4],
+			     .state = text[5],
+			     .cluster = text[6],
+			     .tres_alloc = text[7],
+			     .steps = &step,
+			     .nsteps = 1 };
 	step = (struct record_step){ .step_id = 0 };
 	values_init(&r.values);
 	values_init(&step.values);

@@ -55,8 +55,8 @@ static size_t offset_of(uint32_t where, uint8_t place)
 static void patch(int fd, const uint8_t *data, size_t size)
 {
 	while (size >= 5) {
-		uint32_t where = (uint32_t)data[0] | (uint32_t)data[1] << 8 |
-				 (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
+		uint32_t where = (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+				 (uint32_t)data[3] << 24;
 		size_t at = offset_of(where, data[4]);
 		size_t len = data[4] & LENGTH;
 

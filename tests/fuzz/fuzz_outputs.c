@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the commands print of a job beside its screen (fuzz_job_screen.c): lists, sums, comparisons, advice on a name,
- * reports, pages, and top. Whatever users wrote, no control character reaches a terminal, and nothing becomes
- * an element or an attribute of HTML.
+ * What the commands print of a job beside its screen (fuzz_job_screen.c): lists, sums, comparisons, advice on
+ * a name, reports, pages, and top. Whatever users wrote, no control character reaches a terminal, and nothing
+ * becomes an element or an attribute of HTML.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -107,8 +107,9 @@ static void check_html(void)
 
 static void list_jobs(const struct record *r, enum cells_format format)
 {
-	static const char fields[] = "JobID,JobName,User,Group,Account,Cluster,Partition,QOS,State,NodeList,AllocTRES,Elapsed,"
-				     "CPUEff,MemEff,Energy,co2e,IdleShare";
+	static const char fields[] =
+		"JobID,JobName,User,Group,Account,Cluster,Partition,QOS,State,NodeList,AllocTRES,Elapsed,"
+		"CPUEff,MemEff,Energy,co2e,IdleShare";
 	struct jobs_columns columns;
 	struct cell cell[24] = { 0 };
 	char buf[24][JOBS_TEXT_MAX];
@@ -215,9 +216,11 @@ static void page(const struct record *r, const char *why)
 {
 	static const struct advice_site site;
 	struct advice advice[JOB_SCREEN_ADVICE];
-	const struct job_page p = { .screen = { .part = &r, .n = 1, .now = NOW, .cluster = "c", .not_live = why },
-				    .advice = advice,
-				    .nadvice = advice_find(r, &site, NOW, advice, ARRAY_SIZE(advice)) };
+	const struct job_page p = {
+		.screen = { .part = &r, .n = 1, .now = NOW, .cluster = "c", .not_live = why },
+		.advice = advice,
+		.nadvice = advice_find(r, &site, NOW, advice, ARRAY_SIZE(advice))
+	};
 	FILE *out = begin();
 
 	assert(job_page_print(&p, out) == 0);
@@ -243,7 +246,9 @@ static double number_of(uint64_t v)
 static void top(const struct record *r, const char *note, uint64_t size)
 {
 	struct top_frame f = { .t = NOW, .id_title = size & 1 ? "NODE" : NULL };
-	struct top_view v = { .width = size % 200, .height = size / 256 % 60, .is_typing = size & 2, .is_help = size & 4 };
+	struct top_view v = {
+		.width = size % 200, .height = size / 256 % 60, .is_typing = size & 2, .is_help = size & 4
+	};
 	struct top_lines lines;
 	size_t i, k;
 
@@ -255,8 +260,12 @@ static void top(const struct record *r, const char *note, uint64_t size)
 		struct top_row *row = top_frame_add(&f);
 
 		assert(row);
-		*row = (struct top_row){ .job_id = r->job_id, .nnodes = r->total_nodes, .cpus = r->total_cpus,
-					 .gpus = r->start, .memory = r->end, .elapsed_s = r->submit };
+		*row = (struct top_row){ .job_id = r->job_id,
+					 .nnodes = r->total_nodes,
+					 .cpus = r->total_cpus,
+					 .gpus = r->start,
+					 .memory = r->end,
+					 .elapsed_s = r->submit };
 		(void)snprintf(row->id, sizeof(row->id), "%s", r->nodes);
 		(void)snprintf(row->name, sizeof(row->name), "%s", r->job_name);
 		(void)snprintf(row->user, sizeof(row->user), "%s", r->user_name);
@@ -387,9 +396,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (i = 0; i < NTEXTS; i++)
 		text[i] = next_text(&p);
-	r = (struct record){ .job_name = text[0], .user_name = text[1], .group_name = text[1], .account = text[2],
-			     .partition = text[3], .nodes = text[4], .state = choice & 1024 ? completed : text[5],
-			     .cluster = text[6], .qos = text[6], .tres_alloc = text[7], .steps = &step, .nsteps = 1,
+	r = (struct record){ .job_name = text[0],
+			     .user_name = text[1],
+			     .group_name = text[1],
+			     .account = text[2],
+			     .partition = text[3],
+			     .nodes = text[4],
+			     .state = choice & 1024 ? completed : text[5],
+			     .cluster = text[6],
+			     .qos = text[6],
+			     .tres_alloc = text[7],
+			     .steps = &step,
+			     .nsteps = 1,
 			     .steps_known = true };
 	/* Slurm has the states of steps as numbers */
 	step = (struct record_step){ .step_id = 0, .name = text[0], .nodes = text[4], .state = "FAILED" };

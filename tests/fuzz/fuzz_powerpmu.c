@@ -7,8 +7,8 @@
 #include "src/libutil/util.h"
 #include "tests/fuzz/fuzz.h"
 
-static const char *const files[] = { "type", "cpumask", "events/energy-pkg",
-				     "events/energy-pkg.unit", "events/energy-pkg.scale" };
+static const char *const files[] = { "type", "cpumask", "events/energy-pkg", "events/energy-pkg.unit",
+				     "events/energy-pkg.scale" };
 
 /* A count is eight bytes of the input; all handles show the same one. */
 static struct fuzz_parts counts;
@@ -50,8 +50,7 @@ static void write_files(struct fuzz_parts *in)
 	char dir[512];
 	size_t i;
 
-	(void)snprintf(dir, sizeof(dir), "%s/sys/bus/event_source/devices/power/events",
-		       fuzz_dir());
+	(void)snprintf(dir, sizeof(dir), "%s/sys/bus/event_source/devices/power/events", fuzz_dir());
 	assert(fileio_mkdir_p(dir, 0700, NULL) == 0);
 	*strrchr(dir, '/') = '\0';
 	for (i = 0; i < ARRAY_SIZE(files); i++) {

@@ -24,7 +24,8 @@ static void write_again(const struct profile *p)
 	assert(profile_write(p, fd, 0, &err) == 0 && lseek(fd, 0, SEEK_SET) == 0);
 	assert(profile_read(fd, "again", &back, &err) == 0);
 	assert(back->nsamples <= p->nsamples && back->ntypes == p->ntypes);
-	assert(profile_create(p->type, p->ntypes, &sum) == 0 && profile_merge(sum, p) == 0 && profile_merge(sum, back) == 0);
+	assert(profile_create(p->type, p->ntypes, &sum) == 0 && profile_merge(sum, p) == 0 &&
+	       profile_merge(sum, back) == 0);
 	profile_destroy(sum);
 	profile_destroy(back);
 	(void)close(fd);

@@ -27,7 +27,8 @@ static void check_series(const char *name)
 	if (!push_series("1", name, name, name, name, series))
 		return;
 	assert(strlen(series) < sizeof(series) && !strpbrk(series, " \n\""));
-	assert(strchr(series, '{') == strrchr(series, '{') && strchr(series, '}') == series + strlen(series) - 1);
+	assert(strchr(series, '{') == strrchr(series, '{') &&
+	       strchr(series, '}') == series + strlen(series) - 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,12 +9,10 @@
 #include "src/libutil/util.h"
 #include "tests/fuzz/fuzz.h"
 
-static const char *const zones[] = { "intel-rapl:0", "intel-rapl:0:0", "intel-rapl:1",
-				     "intel-rapl-mmio:0" };
+static const char *const zones[] = { "intel-rapl:0", "intel-rapl:0:0", "intel-rapl:1", "intel-rapl-mmio:0" };
 static const char *const files[] = { "name", "max_energy_range_uj", "energy_uj" };
 
-static void write_next(struct fuzz_parts *in, const char *powercap, const char *zone,
-		       const char *file)
+static void write_next(struct fuzz_parts *in, const char *powercap, const char *zone, const char *file)
 {
 	char dir[512];
 	const uint8_t *part;

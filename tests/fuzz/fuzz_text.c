@@ -15,7 +15,7 @@ static void check_masked(const char *text)
 		n = utf8_sequence(text + i, len - i);
 		assert(n);
 		assert(*p >= ' ' && *p != 0x7f);
-		assert(*p != 0xc2 || p[1] >= 0xa0); /* C1 */
+		assert(*p != 0xc2 || p[1] >= 0xa0);					      /* C1 */
 		assert(n != 3 || p[0] != 0xe2 || p[1] != 0x80 || p[2] < 0xa8 || p[2] > 0xae); /* bidi */
 		assert(n != 3 || p[0] != 0xe2 || p[1] != 0x81 || p[2] < 0xa0 || p[2] > 0xaf);
 	}

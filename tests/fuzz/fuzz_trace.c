@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trace files, which a user can edit: one by itself, two in equal intervals, and their plots, which have no control
- * characters.
+ * Trace files, which a user can edit: one by itself, two in equal intervals, and their plots, which have no
+ * control characters.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,8 @@ static void draw(const struct trace_table *table, size_t n)
 	assert(out && trace_columns_pick(table, n, NULL, &column, &ncolumns, &err) == 0 && ncolumns);
 	trace_grid_span(table, n, &begin_ns, &end_ns);
 	assert(begin_ns <= end_ns);
-	assert(trace_grid_make(table, n, column, ncolumns, (end_ns - begin_ns) / TRACE_PLOT_BINS + 1, &g, &err) == 0);
+	assert(trace_grid_make(table, n, column, ncolumns, (end_ns - begin_ns) / TRACE_PLOT_BINS + 1, &g,
+			       &err) == 0);
 	assert(g.nrows && g.nrows <= TRACE_PLOT_BINS + 1);
 	(void)trace_plot_draw(&g, "title", /* is_utf8= */ true, out);
 	(void)trace_svg_draw(&g, "title", out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A user's program or library, and behind it registers and a stack: rows are found or not, and a walk ends. Libdw reads what
- * is damaged, so this is also a test of libdw.
+ * A user's program or library, and behind it registers and a stack: rows are found or not, and a walk ends.
+ * Libdw reads what is damaged, so this is also a test of libdw.
  */
 #include <errno.h>
 

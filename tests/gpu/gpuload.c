@@ -39,53 +39,54 @@ static struct {
 	int (*synchronize)(void);
 } cuda;
 
-/* Eight chains of multiply-add in each thread; a store uses their result, or the compiler would remove them. */
-static const char burn_ptx[] =
-	".version 7.0\n"
-	".target sm_70\n"
-	".address_size 64\n"
-	".visible .entry burn(.param .u64 out, .param .u32 rounds)\n"
-	"{\n"
-	".reg .pred %more, %never;\n"
-	".reg .f32 %a<8>, %x, %y;\n"
-	".reg .b32 %left, %n;\n"
-	".reg .b64 %out;\n"
-	"ld.param.u64 %out, [out];\n"
-	"ld.param.u32 %left, [rounds];\n"
-	"mov.u32 %n, %tid.x;\n"
-	"cvt.rn.f32.u32 %a0, %n;\n"
-	"mov.f32 %x, 0f3F7FFF58;\n" /* a little less than 1 */
-	"mov.f32 %y, 0f3DCCCCCD;\n" /* 0.1 */
-	"add.f32 %a1, %a0, %y;\n"
-	"add.f32 %a2, %a1, %y;\n"
-	"add.f32 %a3, %a2, %y;\n"
-	"add.f32 %a4, %a3, %y;\n"
-	"add.f32 %a5, %a4, %y;\n"
-	"add.f32 %a6, %a5, %y;\n"
-	"add.f32 %a7, %a6, %y;\n"
-	"again:\n"
-	"fma.rn.f32 %a0, %a0, %x, %y;\n"
-	"fma.rn.f32 %a1, %a1, %x, %y;\n"
-	"fma.rn.f32 %a2, %a2, %x, %y;\n"
-	"fma.rn.f32 %a3, %a3, %x, %y;\n"
-	"fma.rn.f32 %a4, %a4, %x, %y;\n"
-	"fma.rn.f32 %a5, %a5, %x, %y;\n"
-	"fma.rn.f32 %a6, %a6, %x, %y;\n"
-	"fma.rn.f32 %a7, %a7, %x, %y;\n"
-	"sub.u32 %left, %left, 1;\n"
-	"setp.ne.u32 %more, %left, 0;\n"
-	"@%more bra again;\n"
-	"add.f32 %a0, %a0, %a1;\n"
-	"add.f32 %a2, %a2, %a3;\n"
-	"add.f32 %a4, %a4, %a5;\n"
-	"add.f32 %a6, %a6, %a7;\n"
-	"add.f32 %a0, %a0, %a2;\n"
-	"add.f32 %a4, %a4, %a6;\n"
-	"add.f32 %a0, %a0, %a4;\n"
-	"setp.lt.f32 %never, %a0, 0f00000000;\n"
-	"@%never st.global.f32 [%out], %a0;\n"
-	"ret;\n"
-	"}\n";
+/*
+ * Eight chains of multiply-add in each thread; a store uses their result, or the compiler would remove them.
+ */
+static const char burn_ptx[] = ".version 7.0\n"
+			       ".target sm_70\n"
+			       ".address_size 64\n"
+			       ".visible .entry burn(.param .u64 out, .param .u32 rounds)\n"
+			       "{\n"
+			       ".reg .pred %more, %never;\n"
+			       ".reg .f32 %a<8>, %x, %y;\n"
+			       ".reg .b32 %left, %n;\n"
+			       ".reg .b64 %out;\n"
+			       "ld.param.u64 %out, [out];\n"
+			       "ld.param.u32 %left, [rounds];\n"
+			       "mov.u32 %n, %tid.x;\n"
+			       "cvt.rn.f32.u32 %a0, %n;\n"
+			       "mov.f32 %x, 0f3F7FFF58;\n" /* a little less than 1 */
+			       "mov.f32 %y, 0f3DCCCCCD;\n" /* 0.1 */
+			       "add.f32 %a1, %a0, %y;\n"
+			       "add.f32 %a2, %a1, %y;\n"
+			       "add.f32 %a3, %a2, %y;\n"
+			       "add.f32 %a4, %a3, %y;\n"
+			       "add.f32 %a5, %a4, %y;\n"
+			       "add.f32 %a6, %a5, %y;\n"
+			       "add.f32 %a7, %a6, %y;\n"
+			       "again:\n"
+			       "fma.rn.f32 %a0, %a0, %x, %y;\n"
+			       "fma.rn.f32 %a1, %a1, %x, %y;\n"
+			       "fma.rn.f32 %a2, %a2, %x, %y;\n"
+			       "fma.rn.f32 %a3, %a3, %x, %y;\n"
+			       "fma.rn.f32 %a4, %a4, %x, %y;\n"
+			       "fma.rn.f32 %a5, %a5, %x, %y;\n"
+			       "fma.rn.f32 %a6, %a6, %x, %y;\n"
+			       "fma.rn.f32 %a7, %a7, %x, %y;\n"
+			       "sub.u32 %left, %left, 1;\n"
+			       "setp.ne.u32 %more, %left, 0;\n"
+			       "@%more bra again;\n"
+			       "add.f32 %a0, %a0, %a1;\n"
+			       "add.f32 %a2, %a2, %a3;\n"
+			       "add.f32 %a4, %a4, %a5;\n"
+			       "add.f32 %a6, %a6, %a7;\n"
+			       "add.f32 %a0, %a0, %a2;\n"
+			       "add.f32 %a4, %a4, %a6;\n"
+			       "add.f32 %a0, %a0, %a4;\n"
+			       "setp.lt.f32 %never, %a0, 0f00000000;\n"
+			       "@%never st.global.f32 [%out], %a0;\n"
+			       "ret;\n"
+			       "}\n";
 
 static void die(const char *what, int rc)
 {
@@ -155,8 +156,7 @@ static void burn(uint64_t for_ns)
 	check(cuda.load(&module, burn_ptx), "cuModuleLoadData");
 	check(cuda.get_function(&f, module, "burn"), "cuModuleGetFunction");
 	while (clock_mono_ns() - begin_ns < for_ns) {
-		check(cuda.launch(f, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL),
-		      "cuLaunchKernel");
+		check(cuda.launch(f, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
 		check(cuda.synchronize(), "cuCtxSynchronize");
 	}
 }

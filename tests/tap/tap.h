@@ -49,8 +49,7 @@ static inline bool tap_ok(bool pass, const char *file, int line, const char *fmt
 
 #define ok(cond, ...) tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
 
-static inline bool tap_is_u64(uint64_t got, uint64_t want, const char *file, int line,
-			      const char *what)
+static inline bool tap_is_u64(uint64_t got, uint64_t want, const char *file, int line, const char *what)
 {
 	bool pass = tap_ok(got == want, file, line, "%s", what);
 
@@ -60,8 +59,7 @@ static inline bool tap_is_u64(uint64_t got, uint64_t want, const char *file, int
 }
 #define is_u64(got, want, what) tap_is_u64((got), (want), __FILE__, __LINE__, (what))
 
-static inline bool tap_is_int(int64_t got, int64_t want, const char *file, int line,
-			      const char *what)
+static inline bool tap_is_int(int64_t got, int64_t want, const char *file, int line, const char *what)
 {
 	bool pass = tap_ok(got == want, file, line, "%s", what);
 
@@ -71,8 +69,7 @@ static inline bool tap_is_int(int64_t got, int64_t want, const char *file, int l
 }
 #define is_int(got, want, what) tap_is_int((got), (want), __FILE__, __LINE__, (what))
 
-static inline bool tap_is_str(const char *got, const char *want, const char *file, int line,
-			      const char *what)
+static inline bool tap_is_str(const char *got, const char *want, const char *file, int line, const char *what)
 {
 	bool same = (got && want) ? !strcmp(got, want) : got == want;
 	bool pass = tap_ok(same, file, line, "%s", what);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_advise.c - ceems advise: suggests what to request for a job. It reads the user's last runs of jobs with the same name
- * from slurmdbd.
+ * cmd_advise.c - ceems advise: suggests what to request for a job. It reads the user's last runs of jobs with
+ * the same name from slurmdbd.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,9 @@
 
 #define RUNS_MOST 100 /* only so many of the last runs are used */
 #define SINCE "now-180days"
-/* slurmdbd is asked for growing windows of time, the latest first, because most jobs last ran some days ago. */
+/*
+ * slurmdbd is asked for growing windows of time, the latest first, because most jobs last ran some days ago.
+ */
 #define WINDOW_FIRST_S UINT64_C(3600)
 #define WINDOW_GROWTH 4
 
@@ -201,9 +203,5 @@ static int cmd_advise_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_advise = {
-	"advise",
-	"[OPTION...] NAME|SCRIPT",
-	cmd_advise_run,
-	advise_options,
-	"ceems advise train.sh",
+	"advise", "[OPTION...] NAME|SCRIPT", cmd_advise_run, advise_options, "ceems advise train.sh",
 };

@@ -36,7 +36,8 @@ static void set_text(struct cell *cell, const char *text)
 	*cell = (struct cell){ .kind = CELL_TEXT, .text = text };
 }
 
-static void set_value(struct cell *cell, enum run_value v, const struct run_spread *s, uint64_t value, char *buf)
+static void set_value(struct cell *cell, enum run_value v, const struct run_spread *s, uint64_t value,
+		      char *buf)
 {
 	*cell = (struct cell){ .kind = CELL_UNKNOWN };
 	if (s->n)
@@ -54,9 +55,12 @@ static int print_cells(struct cells *cells, int rc, FILE *out)
 static int print_values(const struct run_advice *a, FILE *out)
 {
 	static const struct cells_column columns[] = {
-		{ .title = "", .width = 16, .is_left = true }, { .title = "median", .width = 10 },
-		{ .title = "90 %", .width = 10 },	       { .title = "most", .width = 10 },
-		{ .title = "runs", .width = 5 },	       { .title = "", .width = 26, .is_left = true },
+		{ .title = "", .width = 16, .is_left = true },
+		{ .title = "median", .width = 10 },
+		{ .title = "90 %", .width = 10 },
+		{ .title = "most", .width = 10 },
+		{ .title = "runs", .width = 5 },
+		{ .title = "", .width = 26, .is_left = true },
 	};
 	struct cells *cells = cells_create(columns, ARRAY_SIZE(columns), CELLS_TABLE, /* top= */ 0);
 	unsigned int v;
@@ -146,11 +150,13 @@ int run_advice_print(const char *name, const struct run_advice *a, uint64_t now,
 
 	print_head(name, a, now, out);
 	if (!a->is_enough) {
-		(void)fprintf(out, "not enough runs: %zu completed, %d are needed\n", a->completed, RUN_HISTORY_ENOUGH);
+		(void)fprintf(out, "not enough runs: %zu completed, %d are needed\n", a->completed,
+			      RUN_HISTORY_ENOUGH);
 		return 0;
 	}
 	size_text(&a->of, size, sizeof(size));
-	(void)fprintf(out, "\n%zu completed with %s:\n", a->of.n, a->is_all_sizes ? "any number of CPUs" : size);
+	(void)fprintf(out, "\n%zu completed with %s:\n", a->of.n,
+		      a->is_all_sizes ? "any number of CPUs" : size);
 	rc = print_values(a, out);
 	if (rc == 0 && a->nsizes > 1)
 		rc = print_sizes(a, out);
@@ -185,7 +191,8 @@ static json_t *json_spread(const struct run_advice *a, enum run_value v)
 
 	return json_pack("{s:I, s:o, s:o, s:o, s:o}", "runs", (json_int_t)s->n, "median",
 			 json_value(v, s, s->median), "p90", json_value(v, s, s->p90), "max",
-			 json_value(v, s, s->max), "next", *a->type[v] ? json_string(a->type[v]) : json_null());
+			 json_value(v, s, s->max), "next",
+			 *a->type[v] ? json_string(a->type[v]) : json_null());
 }
 
 static json_t *json_values(const struct run_advice *a)
@@ -206,11 +213,12 @@ static json_t *json_size(const struct run_size *s, bool is_least)
 	const struct run_spread *spread = s->spread;
 
 	return json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:b}", "nodes", json_count(s->nodes), "cpus",
-			 json_count(s->cpus), "gpus", json_count(s->gpus), "runs", (json_int_t)s->n, "elapsed_s",
-			 json_value(RUN_ELAPSED, &spread[RUN_ELAPSED], spread[RUN_ELAPSED].median), "energy_j",
-			 json_value(RUN_ENERGY, &spread[RUN_ENERGY], spread[RUN_ENERGY].median), "co2e_g",
-			 json_value(RUN_CO2E, &spread[RUN_CO2E], spread[RUN_CO2E].median), "least_energy",
-			 is_least);
+			 json_count(s->cpus), "gpus", json_count(s->gpus), "runs", (json_int_t)s->n,
+			 "elapsed_s",
+			 json_value(RUN_ELAPSED, &spread[RUN_ELAPSED], spread[RUN_ELAPSED].median),
+			 "energy_j", json_value(RUN_ENERGY, &spread[RUN_ENERGY], spread[RUN_ENERGY].median),
+			 "co2e_g", json_value(RUN_CO2E, &spread[RUN_CO2E], spread[RUN_CO2E].median),
+			 "least_energy", is_least);
 }
 
 static json_t *json_sizes(const struct run_advice *a)
@@ -230,17 +238,18 @@ static json_t *json_of(const struct run_advice *a)
 {
 	if (!a->is_enough || a->is_all_sizes)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o}", "nodes", json_count(a->of.nodes), "cpus", json_count(a->of.cpus), "gpus",
-			 json_count(a->of.gpus));
+	return json_pack("{s:o, s:o, s:o}", "nodes", json_count(a->of.nodes), "cpus", json_count(a->of.cpus),
+			 "gpus", json_count(a->of.gpus));
 }
 
 char *run_advice_json(const char *name, const struct run_advice *a)
 {
-	json_t *object = json_pack("{s:o, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o}", "name", exactjson_of_text(name), "runs",
-				   (json_int_t)a->runs, "completed", (json_int_t)a->completed, "first_start",
-				   json_time(a->first_start), "last_end", json_time(a->last_end), "enough",
-				   (int)a->is_enough, "of", json_of(a), "values",
-				   a->is_enough ? json_values(a) : json_null(), "sizes", json_sizes(a));
+	json_t *object = json_pack("{s:o, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o}", "name",
+				   exactjson_of_text(name), "runs", (json_int_t)a->runs, "completed",
+				   (json_int_t)a->completed, "first_start", json_time(a->first_start),
+				   "last_end", json_time(a->last_end), "enough", (int)a->is_enough, "of",
+				   json_of(a), "values", a->is_enough ? json_values(a) : json_null(), "sizes",
+				   json_sizes(a));
 	char *text = NULL;
 	size_t len;
 

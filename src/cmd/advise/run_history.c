@@ -126,7 +126,10 @@ static int compare_sizes(const void *x, const void *y)
 	return rc ? rc : compare_doubles(a->nodes, b->nodes);
 }
 
-/* Returns true if RUN has completed and had the nodes, CPUs and GPUs of SIZE. If SIZE is NULL, any size counts. */
+/*
+ * Returns true if RUN has completed and had the nodes, CPUs and GPUs of SIZE. If SIZE
+ * is NULL, any size counts.
+ */
 static bool is_of(const struct run *run, const struct run_size *size)
 {
 	struct run_size own = size_of(run);
@@ -212,11 +215,11 @@ static void find_least(struct run_advice *a)
 /* --- what to type ------------------------------------------------------------------------------ */
 
 /*
- * Returns the run with the largest FACT, among the runs that ended with STATE and are of SIZE (NULL: any size). NULL: no
- * such run has FACT.
+ * Returns the run with the largest FACT, among the runs that ended with STATE and are of SIZE (NULL: any
+ * size). NULL: no such run has FACT.
  */
-static const struct run *largest(const struct run_history *h, const struct run_size *size, enum advice_fact state,
-				 enum advice_fact fact)
+static const struct run *largest(const struct run_history *h, const struct run_size *size,
+				 enum advice_fact state, enum advice_fact fact)
 {
 	const struct run *best = NULL;
 	size_t i;
@@ -225,7 +228,8 @@ static const struct run *largest(const struct run_history *h, const struct run_s
 		const struct run *run = &h->run[i];
 		struct run_size own = size_of(run);
 
-		if (run->facts.value[state] > 0 && run->facts.known[fact] && (!size || !compare_sizes(&own, size)) &&
+		if (run->facts.value[state] > 0 && run->facts.known[fact] &&
+		    (!size || !compare_sizes(&own, size)) &&
 		    (!best || run->facts.value[fact] > best->facts.value[fact]))
 			best = run;
 	}
@@ -233,8 +237,8 @@ static const struct run *largest(const struct run_history *h, const struct run_s
 }
 
 /*
- * Writes OPTION with the largest FACT of completed runs. But if a run failed with FAILED although it had requested as
- * much, writes the larger value MORE of that run.
+ * Writes OPTION with the largest FACT of completed runs. But if a run failed with FAILED although it had
+ * requested as much, writes the larger value MORE of that run.
  */
 static void type_most(const struct run_history *h, const struct run_size *size, enum advice_fact fact,
 		      enum advice_fact failed, enum advice_fact more, const char *option, char *ret)
@@ -343,7 +347,8 @@ static void find_advice(const struct run_history *h, uint64_t *sorted, struct ru
 	}
 	find_sizes(h, sorted, a);
 	find_least(a);
-	type_most(h, size, FACT_LIMIT_SUGGESTED, FACT_IS_TIMEOUT, FACT_LIMIT_MORE, "time", a->type[RUN_ELAPSED]);
+	type_most(h, size, FACT_LIMIT_SUGGESTED, FACT_IS_TIMEOUT, FACT_LIMIT_MORE, "time",
+		  a->type[RUN_ELAPSED]);
 	type_most(h, size, FACT_MEMORY_SUGGESTED, FACT_IS_OUT_OF_MEMORY, FACT_MEMORY_MORE, "mem",
 		  a->type[RUN_MEMORY]);
 	type_cpus(h, size, a->type[RUN_CPUS]);

@@ -85,7 +85,8 @@ struct run_advice {
 	 */
 	bool is_enough, is_all_sizes;
 	struct run_size of;
-	char type[RUN_N][RUN_HISTORY_TYPE_MAX]; /* options for the next run; empty: nothing to change, or unknown */
+	/* options for the next run; empty: nothing to change, or unknown */
+	char type[RUN_N][RUN_HISTORY_TYPE_MAX];
 
 	struct run_size *size; /* owned; smallest first */
 	size_t nsizes;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sbatch_name.c - parses a script as sbatch does (Slurm's src/sbatch/opt.c, _opt_batch_script() and get_argument()). */
+/*
+ * sbatch_name.c - parses a script as sbatch does (Slurm's src/sbatch/opt.c,
+ * _opt_batch_script() and get_argument()).
+ */
 #include "src/cmd/advise/sbatch_name.h"
 
 #include <ctype.h>

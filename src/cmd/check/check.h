@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check.h - shared by the parts of `ceems check`: the objects to check, and the functions that print a finding.
+ * check.h - shared by the parts of `ceems check`: the objects to check, and the functions that print a
+ * finding.
  */
 #ifndef CEEMS_CHECK_H
 #define CEEMS_CHECK_H
@@ -59,10 +60,11 @@ struct check {
 	char conf_path[PATH_MAX];
 	char slurm_conf[PATH_MAX]; /* "": it does not answer */
 	char node[256];
-	char host_textfile_dir[SETTINGS_PATH_MAX]; /* TextfileDir as ceems-recorder uses it: %n is this host */
-	struct slurmconf *slurm;  /* NULL: not readable */
-	bool is_denied; /* something was not looked at, since only root may */
-	bool is_slurm_mute; /* PluginDir is wrong, so no command of Slurm works */
+	/* TextfileDir as ceems-recorder uses it: %n is this host */
+	char host_textfile_dir[SETTINGS_PATH_MAX];
+	struct slurmconf *slurm; /* NULL: not readable */
+	bool is_denied;		 /* something was not looked at, since only root may */
+	bool is_slurm_mute;	 /* PluginDir is wrong, so no command of Slurm works */
 	bool is_json, is_quiet, is_verbose;
 	unsigned int warnings;
 	unsigned int errors;
@@ -105,8 +107,8 @@ int check_findings_end(const struct check *c);
 void check_findings_free(struct check *c);
 
 /*
- * check_files.c: checks that DIR exists and that a file can be made in it, by making one and removing it: a full
- * disk or a quota shows only then. MAY_COME: a daemon makes DIR later, so its absence is no error.
+ * check_files.c: checks that DIR exists and that a file can be made in it, by making one and removing it: a
+ * full disk or a quota shows only then. MAY_COME: a daemon makes DIR later, so its absence is no error.
  */
 void check_folder(struct check *c, const char *what, const char *dir, bool may_come);
 
@@ -114,8 +116,8 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 bool check_secret_file(struct check *c, enum setting setting, const char *path);
 
 /*
- * check_access.c: returns SlurmUser's or SlurmdUser's name. The third function reports an
- * error if SlurmUser cannot read PATH, and what to type: chown if the file has secrets (IS_SECRET), chmod a+r if not.
+ * check_access.c: returns SlurmUser's or SlurmdUser's name. The third function reports an error if SlurmUser
+ * cannot read PATH, and what to type: chown if the file has secrets (IS_SECRET), chmod a+r if not.
  */
 const char *check_slurm_user(const struct check *c);
 const char *check_slurmd_user(const struct check *c);
@@ -130,27 +132,33 @@ bool check_slurm_user_writes(struct check *c, const char *what, const char *dir,
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */
 /* check_gpus.c: each MIG instance of gres.conf. KNOWN: sizes from NVML, or NULL. */
 void check_gpus(struct check *c, const struct gpu_slices *known);
-void check_push(struct check *c);  /* check_push.c: profiles for a Pyroscope server */
-void check_bpf(struct check *c);   /* check_bpf.c: the BPF programs, by group */
-void check_events(struct check *c); /* check_events.c: the events of PerfDefault */
+void check_push(struct check *c);    /* check_push.c: profiles for a Pyroscope server */
+void check_bpf(struct check *c);     /* check_bpf.c: the BPF programs, by group */
+void check_events(struct check *c);  /* check_events.c: the events of PerfDefault */
 void check_factors(struct check *c); /* check_factors.c: emission factors, their series, and the contract's
 					factor */
-void check_node(struct check *c);  /* check_node.c: sources, factor, ledger, folders */
+void check_node(struct check *c);    /* check_node.c: sources, factor, ledger, folders */
 /*
- * check_hangs.c: looks at all paths of ceems.conf at the same time, for at most five seconds, and reports each that does not
- * answer. Returns false if nothing else can be checked.
+ * check_hangs.c: looks at all paths of ceems.conf at the same time, for at most five seconds, and reports
+ * each that does not answer. Returns false if nothing else can be checked.
  */
 bool check_hangs_find(struct check *c);
 /*
- * Looks at PATH for at most five seconds. KEY is the key whose value PATH is, or the name of the file, such as slurm.conf.
- * Returns false if PATH does not answer, after reporting it.
+ * Looks at PATH for at most five seconds. KEY is the key whose value PATH is, or the name of the file, such
+ * as slurm.conf. Returns false if PATH does not answer, after reporting it.
  */
 bool check_answers(struct check *c, const char *key, const char *path);
-/* Returns true if PATH, the value of a setting, does not answer. That is reported already. A process that opens PATH hangs. */
+/*
+ * Returns true if PATH, the value of a setting, does not answer. That is reported already. A
+ * process that opens PATH hangs.
+ */
 bool check_is_hung(const struct check *c, const char *path);
 /* Notes that PATH does not answer. The text of PATH must live as long as C. */
 void check_add_hung(struct check *c, const char *path);
-/* localfs_check() that never hangs. -ETIMEDOUT: PATH does not answer, and which file system it is on is not known. */
+/*
+ * localfs_check() that never hangs. -ETIMEDOUT: PATH does not answer, and which file
+ * system it is on is not known.
+ */
 int check_localfs(const struct check *c, const char *path, const char *key, struct errmsg *err);
 #define CHECK_HINT_MAX (2 * PATH_MAX)
 /* Writes into HINT what to do about PATH, which does not answer. Returns HINT. */
@@ -159,19 +167,29 @@ const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX]);
 void check_find_slurm_conf(struct check *c);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 
-/* check_conf.c: "slurm.conf:12: " for a KEY that is set, as the place to change; "" if it is not set. In a static buffer. */
+/*
+ * check_conf.c: "slurm.conf:12: " for a KEY that is set, as the place to change; "" if it is not
+ * set. In a static buffer.
+ */
 const char *check_at(const struct check *c, const char *key);
 /*
- * Reports each line of KEY that has something which the last line lacks, since Slurm takes the value of the last line alone.
- * SEP separates the items of a value; '\0': it is one item. HINT sets KEY to the items of all lines; NULL: only one can stay.
+ * Reports each line of KEY that has something which the last line lacks, since Slurm takes the value of the
+ * last line alone. SEP separates the items of a value; '\0': it is one item. HINT sets KEY to the items of
+ * all lines; NULL: only one can stay.
  */
 void check_repeats(struct check *c, const char *key, char sep, const char *hint);
 
 /* --- check_plugin.c: PluginDir and the plugins in it */
 
-/* Checks PluginDir. If it lacks Slurm's own folder or names a missing one, no command or daemon of Slurm starts. */
+/*
+ * Checks PluginDir. If it lacks Slurm's own folder or names a missing one, no command
+ * or daemon of Slurm starts.
+ */
 void check_plugin_dir(struct check *c);
-/* If a folder of PluginDir does not answer, reports that and returns false: each command and daemon of Slurm would hang. */
+/*
+ * If a folder of PluginDir does not answer, reports that and returns false: each command and
+ * daemon of Slurm would hang.
+ */
 bool check_plugin_dir_answers(struct check *c);
 /*
  * Checks a plugin. FILE is a path, or a name in PluginDir. SLURM_VERSION is that of the installed
@@ -192,11 +210,12 @@ void check_profile(struct check *c, const struct slurmconf *conf, const char *pa
 void check_plugstack(struct check *c, uint32_t slurm_version); /* check_plugstack.c: plugstack.conf */
 
 void check_mail(struct check *c); /* check_mail.c; call it after check_slurm() */
-void check_textfile(struct check *c); /* check_textfile.c; call it after check_slurm(), which finds slurmd's user */
+/* check_textfile.c; call it after check_slurm(), which finds slurmd's user */
+void check_textfile(struct check *c);
 void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */
 /* Returns true if DAEMON runs on this machine from a program file that was replaced since. */
 bool check_daemons_is_old(const char *daemon);
 bool check_is_controller(const struct check *c); /* also true if slurm.conf names no controller */
-void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */
+void check_sinks(struct check *c);		 /* check_sinks.c: spool and where records go */
 
 #endif

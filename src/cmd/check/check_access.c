@@ -31,7 +31,10 @@ static bool is_in(const struct who *w, gid_t gid)
 	return false;
 }
 
-/* Returns true if the mode bits of a file allow W to read (BIT 4), write (2) or enter (1). Does not look at ACLs. */
+/*
+ * Returns true if the mode bits of a file allow W to read (BIT 4), write (2) or enter
+ * (1). Does not look at ACLs.
+ */
 static bool may(const struct who *w, const struct stat *st, unsigned int bit)
 {
 	unsigned int shift = st->st_uid == w->uid ? 6 : is_in(w, st->st_gid) ? 3 : 0;
@@ -98,7 +101,10 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path,
 	(void)snprintf(closed, sizeof(closed), "%s", path);
 	if (!find_closed(&w, closed, 4))
 		return true;
-	/* a closed folder is opened to all users, a file to all readers; a secret file gets a new owner instead */
+	/*
+	 * a closed folder is opened to all users, a file to all readers; a secret file
+	 * gets a new owner instead
+	 */
 	if (strcmp(closed, path))
 		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
 	else if (is_secret)
@@ -139,7 +145,7 @@ bool check_slurm_user_writes(struct check *c, const char *what, const char *dir,
 			    makes ? ", and SlurmUser, as whom slurmctld runs, cannot create it" : "");
 	else
 		check_error(c, what, check_hint_system(hint),
-			    "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir,
-			    user, strcmp(closed, dir) ? "enter" : "write in", closed);
+			    "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir, user,
+			    strcmp(closed, dir) ? "enter" : "write in", closed);
 	return false;
 }

@@ -39,13 +39,13 @@ static void check_group(struct check *c, const struct probes *p, enum probes_gro
 
 	(void)snprintf(what, sizeof(what), "bpf %s", probes_group_name(group));
 	if (why != PROBES_OK)
-		check_note(c, what, "%s: %s; %s", groups[group].counts, probes_why_text(why),
-			   instead(group));
+		check_note(c, what, "%s: %s; %s", groups[group].counts, probes_why_text(why), instead(group));
 	else if (lost)
 		check_warn(c, what,
 			   check_hint_system("report this as a bug of slurm-ceems, "
 					     "and say what the steps did"),
-			   "%s: %llu events were not counted since the programs were loaded, because a map was full",
+			   "%s: %llu events were not counted since the programs were loaded, because a map "
+			   "was full",
 			   groups[group].counts, (unsigned long long)lost);
 	else if (asked_by)
 		check_ok(c, what, "%s, for steps with %s", groups[group].counts, asked_by);
@@ -87,8 +87,7 @@ static void check_absent(struct check *c)
 		check_warn(c, "bpf",
 			   check_hint_system("boot a kernel with CONFIG_DEBUG_INFO_BTF, "
 					     "such as a distribution's"),
-			   "this kernel has no BTF (%s): I/O and network are n/a",
-			   parent);
+			   "this kernel has no BTF (%s): I/O and network are n/a", parent);
 		return;
 	}
 	(void)snprintf(parent, sizeof(parent), "%s", dir);
@@ -97,7 +96,9 @@ static void check_absent(struct check *c)
 			   check_hint_system("mount -t bpf -o mode=700 bpf /sys/fs/bpf, then restart slurmd"),
 			   "%s is not on a bpf file system: I/O and network are n/a", dir);
 	else
-		check_note(c, "bpf", "%s: no programs are loaded; slurmd's plugin loads them, or logs why it cannot", dir);
+		check_note(c, "bpf",
+			   "%s: no programs are loaded; slurmd's plugin loads them, or logs why it cannot",
+			   dir);
 }
 
 void check_bpf(struct check *c)

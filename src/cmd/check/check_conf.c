@@ -33,10 +33,11 @@ void check_repeats(struct check *c, const char *key, char sep, const char *hint)
 
 		if (!lost)
 			continue;
-		(void)snprintf(choose, sizeof(choose), "%s: delete line %u of %s, or move it to the end", key, line, path);
+		(void)snprintf(choose, sizeof(choose), "%s: delete line %u of %s, or move it to the end", key,
+			       line, path);
 		check_warn(c, "slurm.conf", check_hint_slurm(key, hint ? hint : choose),
-			   "%s:%u: %s=%s has no effect: %s:%u sets %s again, and only the last line counts", path, line, key,
-			   lost, last, last_line, key);
+			   "%s:%u: %s=%s has no effect: %s:%u sets %s again, and only the last line counts",
+			   path, line, key, lost, last, last_line, key);
 	}
 }
 

@@ -62,7 +62,8 @@ static void check_slurmdbd(struct check *c)
 	const char *type = slurmconf_get(c->slurm, "AccountingStorageType");
 
 	if (type && !strcasecmp(type, "accounting_storage/slurmdbd"))
-		(void)check_answer(c, "slurmdbd", "systemctl start slurmdbd  # or AccountingStorageHost=<where it runs>",
+		(void)check_answer(c, "slurmdbd",
+				   "systemctl start slurmdbd  # or AccountingStorageHost=<where it runs>",
 				   "timeout 10 sacctmgr -n show cluster 2>&1");
 }
 
@@ -93,13 +94,14 @@ static void check_node_versions(struct check *c)
 		nodes = line + strspn(line, " ") + strlen(version);
 		nodes += strspn(nodes, " ");
 		line[strcspn(line, "\n")] = '\0';
-		(void)snprintf(hint, sizeof(hint), "install slurm-ceems built for Slurm %s on them, and run ceems "
-						   "check there",
+		(void)snprintf(hint, sizeof(hint),
+			       "install slurm-ceems built for Slurm %s on them, and run ceems "
+			       "check there",
 			       version);
 		/* if there are very many nodes, only the first ones are named */
 		check_warn(c, "slurmd", check_hint_system(hint),
-			   "nodes run Slurm %s, and %.200s%s have %s: they need another build",
-			   seen, nodes, strlen(nodes) > 200 ? "..." : "", version);
+			   "nodes run Slurm %s, and %.200s%s have %s: they need another build", seen, nodes,
+			   strlen(nodes) > 200 ? "..." : "", version);
 	}
 	(void)pclose(p);
 }
@@ -128,8 +130,8 @@ static enum loaded maps_have(const char *pid, const char *file)
 }
 
 /*
- * Returns true if a process with the name COMM is DAEMON. Debian's slurmctld is a link to slurmctld-wlm, and has that name
- * after scontrol reconfigure, for which Slurm 23.11 and later executes itself anew.
+ * Returns true if a process with the name COMM is DAEMON. Debian's slurmctld is a link to slurmctld-wlm, and
+ * has that name after scontrol reconfigure, for which Slurm 23.11 and later executes itself anew.
  */
 static bool is_named(const char *comm, const char *daemon)
 {
@@ -184,7 +186,8 @@ static void check_loaded(struct check *c, const char *daemon, enum check_restart
 	case NOT_LOADED:
 		check_error(c, daemon, check_hint_restart(restart),
 			    "runs without %s: it was started before slurm.conf named the plugin, "
-					     "or could not load it (see its log)", file);
+			    "or could not load it (see its log)",
+			    file);
 		break;
 	case OLD_FILE:
 		check_warn(c, daemon, check_hint_restart(restart),
@@ -206,7 +209,8 @@ void check_daemons(struct check *c)
 		check_note(c, "slurmctld", "not asked, and slurmdbd neither: correct PluginDir first");
 	} else if (check_munge(c)) {
 		check_slurmdbd(c);
-		if (check_answer(c, "slurmctld", "systemctl start slurmctld  # if it does not start, its log says why",
+		if (check_answer(c, "slurmctld",
+				 "systemctl start slurmctld  # if it does not start, its log says why",
 				 "timeout 10 sinfo -h 2>&1"))
 			check_node_versions(c);
 	}

@@ -48,7 +48,8 @@ void check_events(struct check *c)
 		break;
 	default:
 		check_warn(c, "PerfDefault",
-			   check_hint_setting(SETTING_perf_default,
+			   check_hint_setting(
+				   SETTING_perf_default,
 				   "install libpfm4 on the nodes, or take events: out of PerfDefault"),
 			   "%s: nodes without libpfm4 do not count these events", err.text);
 	}

@@ -32,9 +32,8 @@ static void check_fixed(struct check *c, const struct emission_factor *f)
 			   "%s g CO2e/kWh, the world mean, because no Country is set",
 			   grams(f->mg_per_kwh, g));
 	else
-		check_ok(c, "emissions", "%s g CO2e/kWh (%s, %u, %s), PUE %s",
-			 grams(f->mg_per_kwh, g), f->region, f->year, f->source,
-			 grams(c->settings.pue_milli, pue));
+		check_ok(c, "emissions", "%s g CO2e/kWh (%s, %u, %s), PUE %s", grams(f->mg_per_kwh, g),
+			 f->region, f->year, f->source, grams(c->settings.pue_milli, pue));
 }
 
 /* --- the series -------------------------------------------------------------------------- */
@@ -75,8 +74,8 @@ static struct factor_feed *read_series(struct check *c, const struct factor_chai
 static void check_newest_point(struct check *c, const struct factor_chain *chain)
 {
 	uint64_t now_ns = clock_wall_ns();
-	const struct factor_point *p = factor_series_at(chain->series, chain->region,
-							EMISSION_AVERAGE, now_ns / NSEC_PER_SEC);
+	const struct factor_point *p = factor_series_at(chain->series, chain->region, EMISSION_AVERAGE,
+							now_ns / NSEC_PER_SEC);
 	char until[RFC3339_SIZE], g[32];
 	struct factor_mix m;
 
@@ -91,17 +90,17 @@ static void check_newest_point(struct check *c, const struct factor_chain *chain
 	factor_chain_mix(chain, now_ns, now_ns, &m);
 	rfc3339_utc(p->until_s, until);
 	if (m.now_step == FACTOR_FRESH)
-		check_ok(c, "series", "%s g CO2e/kWh now (%s, %s, %s), until %s",
-			 grams(m.now.mg_per_kwh, g), m.now.region, emission_scope_name(m.now.scope),
-			 m.now.source, until);
+		check_ok(c, "series", "%s g CO2e/kWh now (%s, %s, %s), until %s", grams(m.now.mg_per_kwh, g),
+			 m.now.region, emission_scope_name(m.now.scope), m.now.source, until);
 	else
 		check_warn(c, "series", check_hint_system(FIX_SERIES),
-			   "the newest factor of %s ended at %s; the %s factor is used, %s g CO2e/kWh", chain->region, until, factor_step_name(m.now_step),
-			   grams(m.now.mg_per_kwh, g));
+			   "the newest factor of %s ended at %s; the %s factor is used, %s g CO2e/kWh",
+			   chain->region, until, factor_step_name(m.now_step), grams(m.now.mg_per_kwh, g));
 	if (p->factor.scope != chain->fixed.scope)
-		check_note(c, "series", "its factors are %s, the yearly mean is %s: emissions jump when one "
-					"replaces the other", emission_scope_name(p->factor.scope),
-			   emission_scope_name(chain->fixed.scope));
+		check_note(c, "series",
+			   "its factors are %s, the yearly mean is %s: emissions jump when one "
+			   "replaces the other",
+			   emission_scope_name(p->factor.scope), emission_scope_name(chain->fixed.scope));
 }
 
 static void check_series(struct check *c, struct factor_chain *chain)
@@ -109,11 +108,11 @@ static void check_series(struct check *c, struct factor_chain *chain)
 	struct factor_feed *f;
 
 	if (!chain->region[0]) {
-		check_error(c, "series",
-			    check_hint_setting(SETTING_country,
-					       "Country=<ISO code> or EmissionRegion=<zone>"),
-			    "EmissionSeriesFile is set, but neither Country nor EmissionRegion says which region "
-			    "to use");
+		check_error(
+			c, "series",
+			check_hint_setting(SETTING_country, "Country=<ISO code> or EmissionRegion=<zone>"),
+			"EmissionSeriesFile is set, but neither Country nor EmissionRegion says which region "
+			"to use");
 		return;
 	}
 	f = read_series(c, chain);

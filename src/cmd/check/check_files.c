@@ -37,8 +37,7 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 			check_denied(c, what, dir);
 		else
 			check_error(c, what, errno == ENOENT ? check_hint_system(hint) : check_no_hint,
-				    "%s: %s", dir,
-				    strerror(errno));
+				    "%s: %s", dir, strerror(errno));
 		return;
 	}
 	if (!S_ISDIR(st.st_mode))
@@ -47,8 +46,7 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 		check_denied(c, what, dir);
 	else if (access(dir, W_OK | X_OK) < 0)
 		check_warn(c, what, check_hint_system("run ceems check as the user that writes there"),
-			   "%s: %s",
-			   dir, strerror(errno));
+			   "%s: %s", dir, strerror(errno));
 	else if (check_folder_try(dir, &err) < 0)
 		check_error(c, what,
 			    check_hint_system("check space, quota and mount options of the file system"),
@@ -70,9 +68,11 @@ bool check_secret_file(struct check *c, enum setting setting, const char *path)
 		bool is_closed = rc == EACCES && pw && pw->pw_uid == geteuid();
 
 		if (is_closed)
-			(void)snprintf(hint, sizeof(hint), "chown %s %s; chmod 0600 %s", pw->pw_name, path, path);
+			(void)snprintf(hint, sizeof(hint), "chown %s %s; chmod 0600 %s", pw->pw_name, path,
+				       path);
 		else
-			(void)snprintf(hint, sizeof(hint), "make the file as doc/admin-guide.md shows, or correct %s", what);
+			(void)snprintf(hint, sizeof(hint),
+				       "make the file as doc/admin-guide.md shows, or correct %s", what);
 		fix = is_closed ? check_hint_system(hint) : check_hint_setting(setting, hint);
 		if (rc == EACCES && pw && pw->pw_uid != geteuid())
 			check_denied(c, what, path);
@@ -87,8 +87,8 @@ bool check_secret_file(struct check *c, enum setting setting, const char *path)
 		(void)snprintf(hint, sizeof(hint), "chmod 0600 %s", path);
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
 		check_warn(c, what, check_hint_system(hint),
-			   "%s may hold secrets and others can open it (%04o)",
-			   path, (unsigned int)(st.st_mode & 07777));
+			   "%s may hold secrets and others can open it (%04o)", path,
+			   (unsigned int)(st.st_mode & 07777));
 	else
 		check_ok(c, what, "%s", path);
 	(void)check_slurm_user_reads(c, what, path, /* is_secret= */ !(st.st_mode & (S_IRWXG | S_IRWXO)));

@@ -38,9 +38,10 @@ static void tell_instance(struct gpus *g, const char *what, const struct gpumap_
 		check_ok(g->c, "MIG", "%s%s, %u.%u %% of its energy", what, name, ppm / 10000,
 			 ppm / 1000 % 10);
 	else
-		check_warn(g->c, "MIG",
-			   check_hint_file(CHECK_GRES_CONF, "Type=<such as 1g.5gb> in gres.conf"),
-			   "%s%s: neither NVML nor Type in gres.conf gives its size; its energy is unallocated", what, name);
+		check_warn(
+			g->c, "MIG", check_hint_file(CHECK_GRES_CONF, "Type=<such as 1g.5gb> in gres.conf"),
+			"%s%s: neither NVML nor Type in gres.conf gives its size; its energy is unallocated",
+			what, name);
 }
 
 static void tell_cap(struct gpus *g, uint64_t cap, const char *type)
@@ -97,8 +98,8 @@ static bool value_of(const char *line, const char *key, char *ret, size_t size)
 }
 
 /*
- * Returns true if LINE of gres.conf may be for this node. NodeName with brackets is assumed to include it: if it does
- * not, the device files of the line do not exist here.
+ * Returns true if LINE of gres.conf may be for this node. NodeName with brackets is assumed to include it: if
+ * it does not, the device files of the line do not exist here.
  */
 static bool is_of_node(const struct check *c, const char *line)
 {
@@ -128,8 +129,8 @@ static void tell_gres_conf(struct gpus *g)
 	char *line, *rest;
 	size_t len;
 
-	if (!*g->c->slurm_conf ||
-	    fileio_read_alloc(cmd_conf_beside(g->c->slurm_conf, "gres.conf", path), GRES_CONF_MAX, &text, &len, NULL) < 0)
+	if (!*g->c->slurm_conf || fileio_read_alloc(cmd_conf_beside(g->c->slurm_conf, "gres.conf", path),
+						    GRES_CONF_MAX, &text, &len, NULL) < 0)
 		return;
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		line[strcspn(line, "#")] = '\0';
@@ -149,8 +150,9 @@ void check_gpus(struct check *c, const struct gpu_slices *known)
 	is_listed = g.seen > 0;
 	for (i = 0; known && !is_listed && i < known->n; i++) {
 		const struct gpu_slice *s = &known->slice[i];
-		const struct gpumap_file f = { .kind = GPUMAP_INSTANCE, .unit = s->unit, .gi = s->gi,
-					       .has_ci = true, .ci = s->ci };
+		const struct gpumap_file f = {
+			.kind = GPUMAP_INSTANCE, .unit = s->unit, .gi = s->gi, .has_ci = true, .ci = s->ci
+		};
 
 		if (s->gi != GPU_SLICE_WHOLE)
 			tell_instance(&g, "", &f, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_hangs.c - finds paths whose file server does not answer. A child process looks at each, since a process that does may
- * hang. For the paths of ceems.conf this is done before all other checks and for all at the same time, so that `ceems check`
- * waits once, however many of them hang.
+ * check_hangs.c - finds paths whose file server does not answer. A child process looks at each, since a
+ * process that does may hang. For the paths of ceems.conf this is done before all other checks and for all at
+ * the same time, so that `ceems check` waits once, however many of them hang.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
@@ -76,7 +76,10 @@ static int looker_start(const char *path, struct looker *ret)
 	return rc;
 }
 
-/* Waits for the child until DEADLINE_NS (CLOCK_MONOTONIC), and kills it then. Returns true if its path has answered. */
+/*
+ * Waits for the child until DEADLINE_NS (CLOCK_MONOTONIC), and kills it then. Returns true
+ * if its path has answered.
+ */
 static bool looker_end(struct looker *l, uint64_t deadline_ns)
 {
 	struct pollfd p = { .fd = l->fd };
@@ -98,8 +101,8 @@ const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX])
 	struct localfs_mount mount;
 
 	if (localfs_find_mount(path, &mount))
-		(void)snprintf(hint, CHECK_HINT_MAX, "see why the file server of %s (%s, %s) %s", mount.dir, mount.kind,
-			       mount.source, rest);
+		(void)snprintf(hint, CHECK_HINT_MAX, "see why the file server of %s (%s, %s) %s", mount.dir,
+			       mount.kind, mount.source, rest);
 	else
 		(void)snprintf(hint, CHECK_HINT_MAX, "see why %s %s", path, rest);
 	return hint;
@@ -182,7 +185,8 @@ bool check_hangs_find(struct check *c)
 		return true;
 	for (i = 0; i < settings_nkeys; i++)
 		if (settings_keys[i].size == SETTINGS_PATH_MAX)
-			look_begin(list, &n, settings_keys[i].name, (const char *)s + settings_keys[i].offset);
+			look_begin(list, &n, settings_keys[i].name,
+				   (const char *)s + settings_keys[i].offset);
 	if (strcmp(c->host_textfile_dir, s->textfile_dir))
 		look_begin(list, &n, "TextfileDir", c->host_textfile_dir);
 	deadline_ns = clock_mono_ns() + ANSWER_NS;

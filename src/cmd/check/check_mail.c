@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* check_mail.c - checks MailProg of ceems.conf, if the site has set it or Slurm's mails go through ceems-mail. */
+/*
+ * check_mail.c - checks MailProg of ceems.conf, if the site has set it or Slurm's
+ * mails go through ceems-mail.
+ */
 #include <string.h>
 #include <unistd.h>
 
@@ -34,9 +37,11 @@ void check_mail(struct check *c)
 	else if (trust_check(prog, &err) < 0)
 		check_error(c, "MailProg",
 			    check_hint_system("make root the owner of the program and its folder, "
-					      "and let nobody else write to them"), "%s", err.text);
+					      "and let nobody else write to them"),
+			    "%s", err.text);
 	else if (mail_prog_attaches(prog))
 		check_ok(c, "MailProg", "%s; mailed reports have the HTML page attached", prog);
 	else
-		check_ok(c, "MailProg", "%s; mailed reports are text: only sendmail can attach the HTML page", prog);
+		check_ok(c, "MailProg", "%s; mailed reports are text: only sendmail can attach the HTML page",
+			 prog);
 }

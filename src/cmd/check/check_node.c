@@ -49,13 +49,14 @@ static void check_ledger_dir(struct check *c)
 	if (stat(dir, &st) == 0 && ((st.st_uid && st.st_uid != geteuid()) ||
 				    ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))))
 		check_error(c, "LedgerDir", check_hint_system(hint),
-			    "others than slurmd's user can write to %s, and so remove the ledger",
-			    dir);
+			    "others than slurmd's user can write to %s, and so remove the ledger", dir);
 	if (statfs(dir, &fs) == 0 && (unsigned long)fs.f_type != TMPFS_MAGIC &&
 	    (unsigned long)fs.f_type != RAMFS_MAGIC)
-		check_warn(c, "LedgerDir", check_hint_setting(SETTING_ledger_dir, "LedgerDir=/run/ceems"),
-			   "%s is not in memory: slurmd writes there every second, and would wait for a disk or "
-			   "server that hangs", dir);
+		check_warn(
+			c, "LedgerDir", check_hint_setting(SETTING_ledger_dir, "LedgerDir=/run/ceems"),
+			"%s is not in memory: slurmd writes there every second, and would wait for a disk or "
+			"server that hangs",
+			dir);
 }
 
 /*
@@ -67,10 +68,10 @@ static void check_clock(struct check *c)
 	struct timex tx = { .modes = 0 };
 
 	if (adjtimex(&tx) == TIME_ERROR || tx.status & STA_UNSYNC)
-		check_warn(c, "clock",
-			   check_hint_system("timedatectl set-ntp true  # or chrony, on all nodes"),
-			   "this machine's clock is not synchronised: steps and records would have wrong times, "
-			   "and munge refuses a difference of 5 minutes");
+		check_warn(
+			c, "clock", check_hint_system("timedatectl set-ntp true  # or chrony, on all nodes"),
+			"this machine's clock is not synchronised: steps and records would have wrong times, "
+			"and munge refuses a difference of 5 minutes");
 	else
 		check_ok(c, "clock", "is synchronised");
 }
@@ -115,8 +116,8 @@ static void check_ledger(struct check *c)
 		check_warn(c, "ledger", check_hint_system("systemctl status slurmd, and see its log"),
 			   "the last tick is %llu s old", (unsigned long long)age_ms / 1000);
 	else
-		check_ok(c, "ledger", "last tick %llu ms ago, %llu ticks",
-			 (unsigned long long)age_ms, (unsigned long long)page->ticks);
+		check_ok(c, "ledger", "last tick %llu ms ago, %llu ticks", (unsigned long long)age_ms,
+			 (unsigned long long)page->ticks);
 }
 
 static void check_counters(struct check *c)
@@ -126,11 +127,11 @@ static void check_counters(struct check *c)
 
 	if (!c->settings.step_counters)
 		check_note(c, "counters", "StepCounters=no: CPU energy is split by CPU time");
-	else if (cgcounters_create(&pmu_hardware, /* cpu= */ 0,
-				   cgcounters_max_fds(), &counters, &err) < 0)
+	else if (cgcounters_create(&pmu_hardware, /* cpu= */ 0, cgcounters_max_fds(), &counters, &err) < 0)
 		check_note(c, "counters", "%s; CPU energy is split by CPU time", err.text);
 	else
-		check_ok(c, "counters", "CPU energy is split by hardware counters of the steps, "
+		check_ok(c, "counters",
+			 "CPU energy is split by hardware counters of the steps, "
 			 "which takes cgroup v2");
 	cgcounters_destroy(counters);
 }
@@ -217,7 +218,8 @@ static void check_remote(struct check *c)
 }
 
 /* A folder in which all users write files of their own. */
-static void check_users_dir(struct check *c, const char *key, const char *dir, const char *option, const char *files)
+static void check_users_dir(struct check *c, const char *key, const char *dir, const char *option,
+			    const char *files)
 {
 	char hint[2 * SETTINGS_PATH_MAX + 64];
 	struct stat st;
@@ -241,8 +243,8 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 	else if ((st.st_mode & 01777) != 01777)
 		check_warn(c, key, check_hint_system(hint + strlen("mkdir -p  && ") + strlen(dir)),
 			   "%s has mode %04o: all users must be able to write there, but not to remove each "
-			   "other's files", dir,
-			   (unsigned int)(st.st_mode & 07777));
+			   "other's files",
+			   dir, (unsigned int)(st.st_mode & 07777));
 	else
 		check_ok(c, key, "%s", dir);
 }
@@ -267,10 +269,14 @@ static void check_profiles(struct check *c)
 	}
 	rc = stacks_try(machine ? machine->sampled : 0, &no_dump, &err);
 	if (rc < 0)
-		check_note(c, "profile", "steps cannot be sampled: %s; --ceems-profile makes no file", err.text);
+		check_note(c, "profile", "steps cannot be sampled: %s; --ceems-profile makes no file",
+			   err.text);
 	else
-		check_ok(c, "profile", "stacks by %s, 1 to %" PRIu64 " samples per second of CPU time, for steps with --ceems-profile",
-			 *no_dump.text ? "frame pointers" : ".eh_frame and frame pointers", c->settings.profile_max_hz);
+		check_ok(c, "profile",
+			 "stacks by %s, 1 to %" PRIu64
+			 " samples per second of CPU time, for steps with --ceems-profile",
+			 *no_dump.text ? "frame pointers" : ".eh_frame and frame pointers",
+			 c->settings.profile_max_hz);
 	if (rc == 0 && *no_dump.text)
 		check_note(c, "profile", "%s; programs without frame pointers lack callers", no_dump.text);
 	if (rc == 0 && stacks_try_event(STACKS_CYCLES, &err) < 0)

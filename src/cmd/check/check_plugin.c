@@ -41,8 +41,8 @@ static bool find_plugin(const char *dirs, const char *file, char *path, size_t s
 }
 
 /*
- * Returns true if Slurm SLURM_VERSION accepts a plugin of VERSION. The versions must be equal. Only the spank plugin
- * takes the version of the program that loads it, so each release that it knows accepts it.
+ * Returns true if Slurm SLURM_VERSION accepts a plugin of VERSION. The versions must be equal. Only the spank
+ * plugin takes the version of the program that loads it, so each release that it knows accepts it.
  */
 static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_version)
 {
@@ -53,15 +53,17 @@ static bool is_accepted(const char *what, uint32_t version, uint32_t slurm_versi
 }
 
 /*
- * Returns the folder of Slurm's own plugins. Packages have it in different places, so this is the first usual place
- * with a plugin that every Slurm has.
+ * Returns the folder of Slurm's own plugins. Packages have it in different places, so this is the first usual
+ * place with a plugin that every Slurm has.
  */
 static const char *slurm_plugin_dir(void)
 {
 	static const char *const usual[] = { "/usr/lib/x86_64-linux-gnu/slurm-wlm",
 					     "/usr/lib/aarch64-linux-gnu/slurm-wlm",
-					     "/usr/lib64/slurm", "/usr/lib/slurm",
-					     "/usr/local/lib/slurm", SLURM_PLUGINDIR };
+					     "/usr/lib64/slurm",
+					     "/usr/lib/slurm",
+					     "/usr/local/lib/slurm",
+					     SLURM_PLUGINDIR };
 	char path[PATH_MAX];
 	size_t i;
 
@@ -96,8 +98,8 @@ static void append_folder(char buf[LINE_MAX], const char *dir)
 }
 
 /*
- * Writes a line PluginDir= that is right: Slurm's own folder, the folders of slurm.conf that exist, and ours. A folder of a
- * line that Slurm ignores is not looked for, since it may hang.
+ * Writes a line PluginDir= that is right: Slurm's own folder, the folders of slurm.conf that exist, and ours.
+ * A folder of a line that Slurm ignores is not looked for, since it may hang.
  */
 static const char *plugin_dir_line(const struct check *c, char buf[LINE_MAX])
 {
@@ -130,12 +132,14 @@ void check_plugin_dir(struct check *c)
 
 	while (next_folder(&rest, path))
 		if (access(path, F_OK) < 0)
-			check_error(c, "slurm.conf", check_hint_slurm("PluginDir", plugin_dir_line(c, hint)),
-				    "%sPluginDir has %s, which does not exist: Slurm refuses its configuration",
-				    check_at(c, "PluginDir"), path);
+			check_error(
+				c, "slurm.conf", check_hint_slurm("PluginDir", plugin_dir_line(c, hint)),
+				"%sPluginDir has %s, which does not exist: Slurm refuses its configuration",
+				check_at(c, "PluginDir"), path);
 	if (dirs && !find_plugin(dirs, OF_EVERY_SLURM, path, sizeof(path)) && *own != '<')
 		check_error(c, "slurm.conf", check_hint_slurm("PluginDir", plugin_dir_line(c, hint)),
-			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s", check_at(c, "PluginDir"), dirs, own);
+			    "%sPluginDir (%s) is without Slurm's own plugins, which are in %s",
+			    check_at(c, "PluginDir"), dirs, own);
 	c->is_slurm_mute = c->errors > errors;
 	if (slurmconf_get_nth(c->slurm, "PluginDir", 1))
 		check_repeats(c, "PluginDir", ':', plugin_dir_line(c, hint));
@@ -173,8 +177,7 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 		check_error(c, what,
 			    access(path, F_OK) < 0 ? check_hint_system("install slurm-ceems") :
 						     check_hint_slurm("PluginDir", hint),
-			    "%s%s is not in PluginDir (%s)",
-			    check_at(c, "PluginDir"), file, dirs);
+			    "%s%s is not in PluginDir (%s)", check_at(c, "PluginDir"), file, dirs);
 		return;
 	}
 	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
@@ -188,11 +191,11 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 		check_error(c, what,
 			    check_hint_system("contrib/slurm-source, then "
 					      "./configure --with-slurm-src=$PWD/slurm-src, make install"),
-			    "%s is for Slurm %u.%02u.%u, installed is %u.%02u.%u: it is refused",
-			    path, version >> 16, version >> 8 & 255, version & 255,
-			    slurm_version >> 16, slurm_version >> 8 & 255, slurm_version & 255);
+			    "%s is for Slurm %u.%02u.%u, installed is %u.%02u.%u: it is refused", path,
+			    version >> 16, version >> 8 & 255, version & 255, slurm_version >> 16,
+			    slurm_version >> 8 & 255, slurm_version & 255);
 	} else {
-		check_ok(c, what, "%s, for Slurm %u.%02u.%u", path, version >> 16,
-			 version >> 8 & 255, version & 255);
+		check_ok(c, what, "%s, for Slurm %u.%02u.%u", path, version >> 16, version >> 8 & 255,
+			 version & 255);
 	}
 }

@@ -64,7 +64,7 @@ static bool check_plugstack_find(const char *conf, bool follow, struct place *re
 
 	if (fileio_read_alloc(conf, 1u << 20, &text, &len, NULL) < 0)
 		return false;
-	for (next = text; (line = strsep(&next, "\n")); ) {
+	for (next = text; (line = strsep(&next, "\n"));) {
 		char *save = NULL;
 		char *word;
 		char *file;
@@ -103,8 +103,8 @@ void check_plugstack(struct check *c, uint32_t slurm_version)
 			   "%s does not name " PLUGIN ": no --ceems-perf, no --ceems-report", path);
 	if (*place.file == '/' && access(place.file, R_OK) < 0)
 		check_error(c, "spank", check_hint_file(CHECK_PLUGSTACK_CONF, "optional " PLUGIN),
-			    "%s:%u: %s: %s: it is not loaded", place.conf,
-			    place.line, place.file, strerror(errno));
+			    "%s:%u: %s: %s: it is not loaded", place.conf, place.line, place.file,
+			    strerror(errno));
 	else
 		check_plugin(c, "spank", place.file, slurm_version);
 }

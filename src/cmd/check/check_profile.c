@@ -16,8 +16,13 @@ static const struct profile_plugin {
 	const char *type, *file, *package;
 	const char *must[4]; /* keys that acct_gather.conf must have */
 } plugins[] = {
-	{ "acct_gather_profile/hdf5", "acct_gather_profile_hdf5.so", "slurm-wlm-hdf5-plugin", { "ProfileHDF5Dir" } },
-	{ "acct_gather_profile/influxdb", "acct_gather_profile_influxdb.so", "slurm-wlm-influxdb-plugin",
+	{ "acct_gather_profile/hdf5",
+	  "acct_gather_profile_hdf5.so",
+	  "slurm-wlm-hdf5-plugin",
+	  { "ProfileHDF5Dir" } },
+	{ "acct_gather_profile/influxdb",
+	  "acct_gather_profile_influxdb.so",
+	  "slurm-wlm-influxdb-plugin",
 	  { "ProfileInfluxDBHost", "ProfileInfluxDBDatabase", "ProfileInfluxDBRTPolicy" } },
 };
 
@@ -42,16 +47,16 @@ static bool profile_has_keys(struct check *c, const struct profile_plugin *p, co
 			continue;
 		(void)snprintf(hint, sizeof(hint), "%s=... in %s", p->must[i], path);
 		check_error(c, "profile", check_hint_file(CHECK_ACCT_GATHER_CONF, hint),
-			    "%s is %s, and %s has no %s: Slurm's daemons do not start", TYPE, p->type,
-			    path, p->must[i]);
+			    "%s is %s, and %s has no %s: Slurm's daemons do not start", TYPE, p->type, path,
+			    p->must[i]);
 		return false;
 	}
 	return true;
 }
 
 /*
- * Checks that DIR exists, or that its parent does: then the profile plugin makes DIR. If it cannot, slurmstepd ends,
- * and with it the step.
+ * Checks that DIR exists, or that its parent does: then the profile plugin makes DIR. If it cannot,
+ * slurmstepd ends, and with it the step.
  */
 static bool profile_can_make(struct check *c, const char *dir)
 {
@@ -67,10 +72,12 @@ static bool profile_can_make(struct check *c, const char *dir)
 	if (*dir == '/' && access(*parent ? parent : "/", F_OK) == 0)
 		return true;
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s", parent);
-	check_warn(c, "profile", *dir == '/' ? check_hint_system(hint) :
-				  check_hint_file(CHECK_ACCT_GATHER_CONF,
-						  "a ProfileHDF5Dir that begins with /"),
-		   "ProfileHDF5Dir (%s) cannot be made on this machine: a step with --profile that runs here would fail",
+	check_warn(c, "profile",
+		   *dir == '/' ?
+			   check_hint_system(hint) :
+			   check_hint_file(CHECK_ACCT_GATHER_CONF, "a ProfileHDF5Dir that begins with /"),
+		   "ProfileHDF5Dir (%s) cannot be made on this machine: a step with --profile that runs here "
+		   "would fail",
 		   dir);
 	return false;
 }

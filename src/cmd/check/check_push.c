@@ -57,7 +57,8 @@ static void push_check_queue(struct check *c, const char *path)
 		return;
 	}
 	while ((d = readdir(dir)))
-		if (strstr(d->d_name, ".part") && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (strstr(d->d_name, ".part") &&
+		    fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 			n++;
 			bytes += (uint64_t)st.st_size;
 		}

@@ -25,7 +25,8 @@ static void sinks_tell(void *ctx, enum sink_health health, enum setting setting,
 {
 	const struct sink_report *t = ctx;
 	const char *what = t->sink->name;
-	struct check_hint fix = setting < SETTING_N ? check_hint_setting(setting, hint) : check_hint_system(hint);
+	struct check_hint fix = setting < SETTING_N ? check_hint_setting(setting, hint) :
+						      check_hint_system(hint);
 
 	if (t->is_open && setting == t->sink->secret.id)
 		fix = check_no_hint; /* the file is refused for its mode */
@@ -120,7 +121,8 @@ void check_sinks(struct check *c)
 			sinks_check_one(c, sink);
 		else
 			check_error(c, "Sinks",
-				    check_hint_setting(SETTING_sinks,
+				    check_hint_setting(
+					    SETTING_sinks,
 					    "install the package that has it, or take it out of Sinks"),
 				    "this build has no sink %s; its records wait in the store", name);
 	}

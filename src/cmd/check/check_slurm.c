@@ -54,8 +54,10 @@ static const char *set_to(const char *value)
 
 static void check_repeated_values(struct check *c)
 {
-	static const char *const keys[] = { "AccountingStorageType", "AcctGatherEnergyType", "AcctGatherProfileType",
-					    "JobAcctGatherFrequency", "JobAcctGatherType", "JobCompType", "PlugStackConfig" };
+	static const char *const keys[] = { "AccountingStorageType", "AcctGatherEnergyType",
+					    "AcctGatherProfileType", "JobAcctGatherFrequency",
+					    "JobAcctGatherType",     "JobCompType",
+					    "PlugStackConfig" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
@@ -70,18 +72,19 @@ static void check_energy_type(struct check *c)
 
 	if (!slurmconf_list_has(type, ENERGY_PLUGIN))
 		check_error(c, "slurm.conf", check_hint_slurm(key, hint),
-			    "%s%s is %s: jobs get no energy from slurm-ceems", check_at(c, key),
-			    key, set_to(type));
+			    "%s%s is %s: jobs get no energy from slurm-ceems", check_at(c, key), key,
+			    set_to(type));
 	else if (strcasecmp(type, ENERGY_PLUGIN))
 		check_error(c, "slurm.conf", check_hint_slurm(key, hint),
-			    "%s%s is a list (%s): Slurm adds up the readings of all its plugins", check_at(c, key), key, type);
+			    "%s%s is a list (%s): Slurm adds up the readings of all its plugins",
+			    check_at(c, key), key, type);
 	else
 		check_ok(c, "slurm.conf", "%s", hint);
 }
 
 /*
- * Returns the largest set of our TRES that LISTED has completely; METRIC_SET_N: none. *RET_MISSING is how many of our
- * TRES LISTED lacks.
+ * Returns the largest set of our TRES that LISTED has completely; METRIC_SET_N: none. *RET_MISSING is how
+ * many of our TRES LISTED lacks.
  */
 static enum metric_set find_set(const char *listed, unsigned int *ret_missing)
 {
@@ -128,8 +131,8 @@ static bool append_tres(char buf[LINE_MAX], const char *name)
 }
 
 /*
- * Writes a line that sets KEY to the names of LISTED that Slurm knows and to the TRES of the set basic. Returns
- * another hint if the line is too long.
+ * Writes a line that sets KEY to the names of LISTED that Slurm knows and to the TRES of the set basic.
+ * Returns another hint if the line is too long.
  */
 static const char *tres_line(const char *key, const char *listed, char buf[LINE_MAX])
 {
@@ -147,10 +150,13 @@ static const char *tres_line(const char *key, const char *listed, char buf[LINE_
 		    metric_set_of((enum metric)m) == METRIC_SET_BASIC &&
 		    !slurmconf_list_has(listed, metric_table[m].tres))
 			is_whole &= append_tres(buf, metric_table[m].tres);
-	return is_whole ? buf : "add what ceems tres prints to AccountingStorageTRES, and leave what is there";
+	return is_whole ? buf :
+			  "add what ceems tres prints to AccountingStorageTRES, and leave what is there";
 }
 
-/* Reports names that Slurm does not know, such as the "..." of an example. slurmctld does not start with one. */
+/*
+ * Reports names that Slurm does not know, such as the "..." of an example. slurmctld does not start with one.
+ */
 static void check_tres_names(struct check *c, const char *key, const char *listed, const char *hint)
 {
 	char name[256];
@@ -176,25 +182,28 @@ static void check_tres(struct check *c)
 	if (set == METRIC_SET_ALL)
 		check_ok(c, "slurm.conf", "%s has all TRES of slurm-ceems", key);
 	else if (set < METRIC_SET_N)
-		check_ok(c, "slurm.conf", "%s has the set %s of slurm-ceems; %u other TRES are not kept (see ceems "
-					  "tres)", key,
-			 metric_set_name[set], missing);
+		check_ok(c, "slurm.conf",
+			 "%s has the set %s of slurm-ceems; %u other TRES are not kept (see ceems "
+			 "tres)",
+			 key, metric_set_name[set], missing);
 	else
 		check_warn(c, "slurm.conf", check_hint_slurm(key, hint),
-			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems tres has all)",
+			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems "
+			   "tres has all)",
 			   check_at(c, key), missing, key);
 	check_repeats(c, key, ',', hint);
 }
 
 /*
- * Writes a line that sets KEY, a list, to VALUE with ITEM added, or to VALUE if ITEM is NULL. VALUE may be NULL, an empty
- * list.
+ * Writes a line that sets KEY, a list, to VALUE with ITEM added, or to VALUE if ITEM is NULL. VALUE may be
+ * NULL, an empty list.
  */
 static const char *list_with(const char *key, const char *value, const char *item, char buf[LINE_MAX])
 {
 	bool is_empty = !value || !*value || !strcasecmp(value, "none");
 
-	(void)snprintf(buf, LINE_MAX, "%s=%s%s%s", key, is_empty ? "" : value, is_empty || !item ? "" : ",", item ? item : "");
+	(void)snprintf(buf, LINE_MAX, "%s=%s%s%s", key, is_empty ? "" : value, is_empty || !item ? "" : ",",
+		       item ? item : "");
 	return buf;
 }
 
@@ -209,8 +218,7 @@ static void check_accounting(struct check *c)
 	if (!value || strcasecmp(value, "accounting_storage/slurmdbd"))
 		check_warn(c, "slurm.conf",
 			   check_hint_slurm(key, "AccountingStorageType=accounting_storage/slurmdbd"),
-			   "%s%s is %s: energy only, and not in sacct", check_at(c, key), key,
-			   set_to(value));
+			   "%s%s is %s: energy only, and not in sacct", check_at(c, key), key, set_to(value));
 	else
 		check_tres(c);
 	key = "AccountingStoreFlags";
@@ -221,8 +229,7 @@ static void check_accounting(struct check *c)
 	if (c->settings.record_script && !slurmconf_list_has(value, "job_script"))
 		check_error(c, "slurm.conf", check_hint_slurm(key, hint),
 			    "%sRecordScript is on, and %s is %s: slurmdbd has no scripts", check_at(c, key),
-			    key,
-			    set_to(value));
+			    key, set_to(value));
 	check_repeats(c, key, ',', hint);
 }
 
@@ -246,9 +253,11 @@ static void check_forbidden(struct check *c)
 	while (forbid_next_partition(&rules, name, sizeof(name)))
 		if (!has_partition(c->slurm, name))
 			check_warn(c, "ceems.conf",
-				   check_hint_setting(SETTING_forbid_options,
+				   check_hint_setting(
+					   SETTING_forbid_options,
 					   "ForbidOptions=partition:NAME:OPTIONS  # NAME as in slurm.conf"),
-				   "ForbidOptions names the partition %s, which slurm.conf does not have", name);
+				   "ForbidOptions names the partition %s, which slurm.conf does not have",
+				   name);
 }
 
 /* By slurm.conf(5), X11 and RunInJob (24.05) imply Contain. */
@@ -278,8 +287,8 @@ static void check_settings(struct check *c)
 	value = slurmconf_get(c->slurm, key);
 	if (!value || !strcasecmp(value, "jobacct_gather/none"))
 		check_error(c, "slurm.conf",
-			    check_hint_slurm(key,
-				    "JobAcctGatherType=jobacct_gather/cgroup  # while no job step runs"),
+			    check_hint_slurm(
+				    key, "JobAcctGatherType=jobacct_gather/cgroup  # while no job step runs"),
 			    "%s%s is %s: Slurm sends no usage of steps", check_at(c, key), key,
 			    set_to(value));
 	else
@@ -301,8 +310,8 @@ static void check_settings(struct check *c)
 }
 
 /*
- * Reports keys of other energy plugins in acct_gather.conf. Slurm's daemons do not start if no loaded plugin knows a
- * key there.
+ * Reports keys of other energy plugins in acct_gather.conf. Slurm's daemons do not start if no loaded plugin
+ * knows a key there.
  */
 static void check_other_plugins(struct check *c, const struct slurmconf *sc, const char *path)
 {
@@ -315,8 +324,8 @@ static void check_other_plugins(struct check *c, const struct slurmconf *sc, con
 	(void)slurmconf_where(sc, key, &line);
 	(void)snprintf(hint, sizeof(hint), "take %s and its like out of %s", key, path);
 	check_error(c, "slurm.conf", check_hint_file(CHECK_ACCT_GATHER_CONF, hint),
-		    "%s:%u: %s is another energy plugin's: slurmctld and slurmd do not start with it",
-		    path, line, key);
+		    "%s:%u: %s is another energy plugin's: slurmctld and slurmd do not start with it", path,
+		    line, key);
 }
 
 /* Checks acct_gather.conf for keys that keep Slurm from working. Our own plugin has no keys there. */
@@ -391,7 +400,9 @@ bool check_is_controller(const struct check *c)
 	return !is_said;
 }
 
-/* Checks that slurmd takes ceems.conf. Reading the file has tried that for the user who runs the check only. */
+/*
+ * Checks that slurmd takes ceems.conf. Reading the file has tried that for the user who runs the check only.
+ */
 static void check_slurmd_trusts(struct check *c)
 {
 	const char *user = check_slurmd_user(c);

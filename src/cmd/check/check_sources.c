@@ -56,8 +56,7 @@ static void check_sources_add(struct text *t, const char *fmt, ...)
 	n = vsnprintf(t->buf + t->used, sizeof(t->buf) - t->used, fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		t->used += (size_t)n < sizeof(t->buf) - t->used ? (size_t)n :
-								  sizeof(t->buf) - t->used - 1;
+		t->used += (size_t)n < sizeof(t->buf) - t->used ? (size_t)n : sizeof(t->buf) - t->used - 1;
 }
 
 /* --- watching --------------------------------------------------------------------------- */
@@ -67,8 +66,8 @@ static uint32_t busy_ppm(struct watch *w, uint64_t dt_ns)
 	uint64_t before = w->busy_ns;
 	uint64_t ppm;
 
-	if (w->stat_fd < 0 || cputime_node(w->stat_fd, &w->busy_ns, &w->cpus) < 0 || !w->cpus ||
-	    !dt_ns || w->busy_ns < before)
+	if (w->stat_fd < 0 || cputime_node(w->stat_fd, &w->busy_ns, &w->cpus) < 0 || !w->cpus || !dt_ns ||
+	    w->busy_ns < before)
 		return 0;
 	ppm = (w->busy_ns - before) * 1000000 / dt_ns / w->cpus;
 	return ppm > 1000000 ? 1000000 : (uint32_t)ppm;
@@ -139,8 +138,8 @@ static bool is_worth_waiting(struct watch *w)
 		/* slurmd waits this long before it uses other sources */
 		if (!st.last && so_far_ns < SOURCES_AWAIT_NS + 2 * TICK_NS)
 			return true;
-		if (st.last && is_slow(w, (enum source_id)id) &&
-		    !has_shown(w, (enum source_id)id) && so_far_ns < twice_ns)
+		if (st.last && is_slow(w, (enum source_id)id) && !has_shown(w, (enum source_id)id) &&
+		    so_far_ns < twice_ns)
 			return true;
 	}
 	return false;
@@ -176,7 +175,9 @@ static bool watched_mw(const struct watched *of, uint64_t *ret_mw)
 	return true;
 }
 
-/* Adds the power that a source shows, such as "cpu 12.3 W (counter), node 310.0 W (integrated, 2.1 s old)". */
+/*
+ * Adds the power that a source shows, such as "cpu 12.3 W (counter), node 310.0 W (integrated, 2.1 s old)".
+ */
 static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 {
 	const char *comma = "";
@@ -193,7 +194,8 @@ static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 		comma = ", ";
 		if (watched_mw(of, &mw))
 			check_sources_add(t, "%llu.%llu W (%s", (unsigned long long)mw / 1000,
-					  (unsigned long long)mw / 100 % 10, reading_quality_name(of->quality));
+					  (unsigned long long)mw / 100 % 10,
+					  reading_quality_name(of->quality));
 		else
 			check_sources_add(t, "no new readings (%s", reading_quality_name(of->quality));
 		if (of->is_stamped)
@@ -220,8 +222,7 @@ static void add_use(struct text *t, const struct watch *w, enum source_id id, bo
 }
 
 /* Adds the domains that the source measures, but that are taken from another source. */
-static void add_why_not(struct text *t, const struct watch *w, enum source_id id,
-			enum source_id node)
+static void add_why_not(struct text *t, const struct watch *w, enum source_id id, enum source_id node)
 {
 	unsigned int d;
 
@@ -232,7 +233,8 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 			check_sources_add(t, "; %s is taken from %s", domain_name((enum domain)d),
 					  source_name((enum source_id)w->r.from[d]));
 		else
-			check_sources_add(t, "; %s is not estimated beside a sensor", domain_name((enum domain)d));
+			check_sources_add(t, "; %s is not estimated beside a sensor",
+					  domain_name((enum domain)d));
 	}
 	if (w->of[id][WATCH_NODE].is_there && node != id && node < SOURCE_N)
 		check_sources_add(t, "; the node is taken from %s", source_name(node));
@@ -259,8 +261,7 @@ static struct check_hint check_sources_remedy(enum source_id id)
 	}
 }
 
-static void tell_closed(struct check *c, enum source_id id, const struct sources_status *st,
-			bool is_auto)
+static void tell_closed(struct check *c, enum source_id id, const struct sources_status *st, bool is_auto)
 {
 	const char *name = source_name(id);
 	bool is_absent = st->rc == -ENODEV || st->rc == -ENOENT;
@@ -321,7 +322,8 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 	check_sources_add(&t, "; %s", use.used ? use.buf : "not used");
 	add_why_not(&t, w, id, node);
 	if (st.lag_ns)
-		check_sources_add(&t, "; up to %llu.%llu s behind", (unsigned long long)(st.lag_ns / NSEC_PER_SEC),
+		check_sources_add(&t, "; up to %llu.%llu s behind",
+				  (unsigned long long)(st.lag_ns / NSEC_PER_SEC),
 				  (unsigned long long)(st.lag_ns / (NSEC_PER_SEC / 10) % 10));
 	if (st.is_configured && (st.rc < 0 || st.last->late))
 		check_error(c, source_name(id), check_sources_remedy(id), "%s; is lost: %s", t.buf,
@@ -360,7 +362,10 @@ static bool has_estimate(const struct watch *w)
 	return false;
 }
 
-/* Gives the power of the node: from the sensor of the whole node, or the sum of the domains. False: not known. */
+/*
+ * Gives the power of the node: from the sensor of the whole node, or the sum of the
+ * domains. False: not known.
+ */
 static bool total_mw(const struct watch *w, enum source_id node, uint64_t *ret_mw)
 {
 	uint64_t sum_mw = 0;
@@ -442,8 +447,8 @@ void check_sources(struct check *c)
 		env.redfish_conf = "";
 	w->c = c;
 	w->state = state;
-	if (sources_open(c->settings.energy_sources, source_builtin, source_nbuiltin, &env, &w->s,
-			 &err) < 0) {
+	if (sources_open(c->settings.energy_sources, source_builtin, source_nbuiltin, &env, &w->s, &err) <
+	    0) {
 		check_error(c, "EnergySources", check_no_hint, "%s", err.text);
 		return;
 	}

@@ -18,10 +18,11 @@
 #define TAKEN_SECONDS 60 /* an entry that waits longer is reported; the recorder takes it within seconds */
 
 /*
- * Checks that PATH, DIR or a file in it, belongs to SlurmUser. access() would not do: root, who runs `ceems check`, may do
- * everything. False: it was reported.
+ * Checks that PATH, DIR or a file in it, belongs to SlurmUser. access() would not do: root, who runs `ceems
+ * check`, may do everything. False: it was reported.
  */
-static bool store_check_owner(struct check *c, const char *key, const char *dir, const char *path, const struct stat *st)
+static bool store_check_owner(struct check *c, const char *key, const char *dir, const char *path,
+			      const struct stat *st)
 {
 	const char *user = check_slurm_user(c);
 	const struct passwd *pw;
@@ -46,8 +47,8 @@ static void store_check_files(struct check *c, const char *dir)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(files); i++)
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, files[i]) < sizeof(path) && stat(path, &st) == 0 &&
-		    !store_check_owner(c, "StoreDir", dir, path, &st))
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, files[i]) < sizeof(path) &&
+		    stat(path, &st) == 0 && !store_check_owner(c, "StoreDir", dir, path, &st))
 			return;
 }
 
@@ -102,8 +103,8 @@ static void store_check_room(struct check *c, uint64_t used)
 	}
 	room = (uint64_t)vfs.f_bavail * vfs.f_frsize + used;
 	if (!max)
-		check_ok(c, "StoreDir", "%s has room for %s, %s are used", dir, store_bytes(room - used, have),
-			 store_bytes(used, want));
+		check_ok(c, "StoreDir", "%s has room for %s, %s are used", dir,
+			 store_bytes(room - used, have), store_bytes(used, want));
 	else if (room < max)
 		check_warn(c, "StoreDir",
 			   check_hint_setting(SETTING_store_max_bytes, "free some, or StoreMaxSize=<less>"),
@@ -163,8 +164,8 @@ static void store_check_sink(struct check *c, struct store_view *v, const char *
 			   store_bytes(k.waiting_bytes, have), store_age(k.oldest, age));
 	if (!k.refused)
 		return;
-	(void)snprintf(hint, sizeof(hint), "ceems store ls --refused %s; ceems store replay %s --refused", name,
-		       name);
+	(void)snprintf(hint, sizeof(hint), "ceems store ls --refused %s; ceems store replay %s --refused",
+		       name, name);
 	check_warn(c, name, check_hint_system(hint), "has refused %" PRIu64 " records", k.refused);
 }
 
@@ -183,7 +184,8 @@ static void store_check_content(struct check *c, struct store_view *v, bool has_
 	store_check_room(c, status.used_bytes);
 	if (has_writer && status.overdue && (uint64_t)time(NULL) > status.oldest_due + LAG_SECONDS)
 		check_warn(c, "recorder", check_hint_system("ceems-recorder's log says why"),
-			   "%" PRIu64 " jobs without a record are overdue since %s: slurmdbd lacks their data",
+			   "%" PRIu64
+			   " jobs without a record are overdue since %s: slurmdbd lacks their data",
 			   status.overdue, store_age(status.oldest_due, age));
 	while (items_next(&list, name, sizeof(name)))
 		store_check_sink(c, v, name);

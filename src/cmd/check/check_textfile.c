@@ -18,8 +18,8 @@
 #include "src/libutil/textfile_feed.h"
 
 /*
- * Returns what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is USER. HINT is room for
- * the text.
+ * Returns what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is USER. HINT
+ * is room for the text.
  */
 static struct check_hint textfile_hint(const char *user, const char *dir, int rc, const struct errmsg *err,
 				       char hint[CHECK_HINT_MAX])
@@ -27,7 +27,8 @@ static struct check_hint textfile_hint(const char *user, const char *dir, int rc
 	if (rc == -ETIMEDOUT)
 		return check_hint_system(check_hang_hint(dir, hint));
 	if (rc != -EIO)
-		return check_hint_setting(SETTING_helper_dir,
+		return check_hint_setting(
+			SETTING_helper_dir,
 			"HelperDir=<the folder of ceems-textfile, which only root can change>");
 	if (!strstr(err->text, strerror(ENOENT)))
 		return check_hint_setting(SETTING_textfile_dir,
@@ -69,8 +70,8 @@ static void textfile_check_dir(struct check *c)
 	if (pw && pw->pw_uid == geteuid())
 		textfile_check_tried(c);
 	else
-		check_note(c, "TextfileDir", "%s is not tried: run ceems check as %s, as slurmd", c->settings.textfile_dir,
-			   user);
+		check_note(c, "TextfileDir", "%s is not tried: run ceems check as %s, as slurmd",
+			   c->settings.textfile_dir, user);
 }
 
 /* Runs in a child process of root: tries to write as user PW, and sends the error through FD. */
@@ -87,10 +88,11 @@ static void textfile_try_as(const struct passwd *pw, const struct textfile_feed_
 }
 
 /*
- * Tries to write as user PW, in a child process. Looking at mode bits would not do, since ACLs and root squash also
- * matter.
+ * Tries to write as user PW, in a child process. Looking at mode bits would not do, since ACLs and root
+ * squash also matter.
  */
-static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed_options *o, struct errmsg *err)
+static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed_options *o,
+			     struct errmsg *err)
 {
 	int fd[2], status = 0;
 	ssize_t n;
@@ -109,7 +111,8 @@ static int textfile_fork_try(const struct passwd *pw, const struct textfile_feed
 	err->text[n] = '\0';
 	(void)waitpid(pid, &status, 0);
 	if (WIFSIGNALED(status))
-		return errmsg_set(err, -EIO, "%s: the process that tried it was killed by signal %d", o->dir, WTERMSIG(status));
+		return errmsg_set(err, -EIO, "%s: the process that tried it was killed by signal %d", o->dir,
+				  WTERMSIG(status));
 	return -WEXITSTATUS(status);
 }
 
@@ -131,8 +134,8 @@ static void textfile_check_recorder(struct check *c)
 	int rc;
 
 	if (!pw || (pw->pw_uid != geteuid() && geteuid() != 0)) {
-		check_note(c, "TextfileDir", "%s is not tried for ceems-recorder: run ceems check as %s or root", o.dir,
-			   user);
+		check_note(c, "TextfileDir",
+			   "%s is not tried for ceems-recorder: run ceems check as %s or root", o.dir, user);
 		return;
 	}
 	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
@@ -142,7 +145,8 @@ static void textfile_check_recorder(struct check *c)
 	else if (stat(o.dir, &st) == 0 && st.st_uid == 0)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, o.dir);
 	else
-		(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user, o.dir);
+		(void)snprintf(hint, sizeof(hint), "setfacl -m u:%s:rwx %s  # of the package acl", user,
+			       o.dir);
 	if (rc < 0)
 		check_warn(c, "TextfileDir", fix, "%s; ceems-recorder writes no " CONTROLLER_PROM, err.text);
 	else
@@ -159,8 +163,7 @@ void check_textfile(struct check *c)
 	if (*group && !getgrnam(group))
 		check_error(c, "TextfileDir",
 			    check_hint_setting(SETTING_textfile_group, "TextfileGroup=prometheus"),
-			    "TextfileGroup: no group '%s' is known",
-			    group);
+			    "TextfileGroup: no group '%s' is known", group);
 	else if (!check_is_hung(c, c->settings.textfile_dir))
 		textfile_check_dir(c);
 	if (check_is_controller(c) && !check_is_hung(c, c->host_textfile_dir))

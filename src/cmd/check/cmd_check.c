@@ -72,16 +72,18 @@ static bool check_conf(struct check *c, bool named)
 	int rc = settings_load_all(c->conf_path, &c->settings, check_conf_line, &lines, &err);
 
 	if (rc == -ENOENT && !named) {
-		check_warn(c, "ceems.conf",
-			   check_hint_file(CHECK_CEEMS_CONF,
-				   "write ceems.conf, or copy it there: all machines use the same file"),
-			   "%s does not exist: every key has its default", c->conf_path);
+		check_warn(
+			c, "ceems.conf",
+			check_hint_file(CHECK_CEEMS_CONF,
+					"write ceems.conf, or copy it there: all machines use the same file"),
+			"%s does not exist: every key has its default", c->conf_path);
 	} else if (rc < 0) {
 		check_conf_refused(c, rc, &err);
 		return false;
 	} else if (lines.wrong) {
 		check_warn(c, "ceems.conf", check_no_hint,
-			   "daemons and plugins refuse all of %s until it is right; the other lines are checked here",
+			   "daemons and plugins refuse all of %s until it is right; the other lines are "
+			   "checked here",
 			   c->conf_path);
 	} else {
 		check_ok(c, "ceems.conf", "%s", c->conf_path);
@@ -150,7 +152,8 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 	if (optind < argc)
 		return cmd_usage(self, CMD_USAGE);
 	(void)snprintf(c->conf_path, sizeof(c->conf_path), "%s", cmd_conf_path(conf, buf));
-	if (check_answers(c, "ceems.conf", c->conf_path) && check_conf(c, conf != NULL) && check_hangs_find(c)) {
+	if (check_answers(c, "ceems.conf", c->conf_path) && check_conf(c, conf != NULL) &&
+	    check_hangs_find(c)) {
 		check_find_slurm_conf(c);
 		check_advice(c);
 		check_node(c);
@@ -169,9 +172,5 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_check = {
-	"check",
-	"[OPTION...]",
-	cmd_check_run,
-	check_options,
-	"ceems check --quiet",
+	"check", "[OPTION...]", cmd_check_run, check_options, "ceems check --quiet",
 };

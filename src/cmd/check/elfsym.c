@@ -23,7 +23,10 @@ struct image {
 	Elf64_Ehdr head;
 };
 
-/* Copies SIZE bytes of the file at OFFSET, since they may not be aligned. False: they are not all in the file. */
+/*
+ * Copies SIZE bytes of the file at OFFSET, since they may not be aligned. False: they
+ * are not all in the file.
+ */
 static bool get(const struct image *im, uint64_t offset, void *ret, size_t size)
 {
 	if (offset > im->len || size > im->len - offset)
@@ -36,8 +39,7 @@ static bool name_is(const struct image *im, uint64_t offset, const char *name)
 {
 	size_t len = strlen(name) + 1;
 
-	return offset < im->len && len <= im->len - offset &&
-	       !memcmp(im->data + offset, name, len);
+	return offset < im->len && len <= im->len - offset && !memcmp(im->data + offset, name, len);
 }
 
 /* Reads the four bytes that the program will have at address ADDR. */
@@ -49,8 +51,7 @@ static bool get_at_address(const struct image *im, uint64_t addr, uint32_t *ret)
 	for (i = 0; i < im->head.e_phnum; i++) {
 		if (!get(im, im->head.e_phoff + (uint64_t)i * sizeof(ph), &ph, sizeof(ph)))
 			return false;
-		if (ph.p_type != PT_LOAD || addr < ph.p_vaddr ||
-		    addr - ph.p_vaddr >= ph.p_memsz)
+		if (ph.p_type != PT_LOAD || addr < ph.p_vaddr || addr - ph.p_vaddr >= ph.p_memsz)
 			continue;
 		addr -= ph.p_vaddr;
 		if (addr >= ph.p_filesz) { /* the address is in .bss, which is not in the file */
@@ -76,8 +77,7 @@ static int elfsym_find(const struct image *im, const char *symbol, uint32_t *ret
 			return -ENOEXEC;
 		if (table.sh_type != SHT_DYNSYM)
 			continue;
-		if (!get(im, sections + (uint64_t)table.sh_link * sizeof(strings), &strings,
-			 sizeof(strings)))
+		if (!get(im, sections + (uint64_t)table.sh_link * sizeof(strings), &strings, sizeof(strings)))
 			return -ENOEXEC;
 		for (k = 0; k < table.sh_size / sizeof(Elf64_Sym); k++) {
 			Elf64_Sym sym;
@@ -103,12 +103,9 @@ int elfsym_read_u32(const char *path, const char *symbol, uint32_t *ret, struct 
 	if (rc < 0)
 		return rc;
 	im.data = data;
-	if (!get(&im, 0, &im.head, sizeof(im.head)) ||
-	    memcmp(im.head.e_ident, ELFMAG, SELFMAG) ||
-	    im.head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    im.head.e_ident[EI_DATA] != ELFDATA_HOST ||
-	    im.head.e_shentsize != sizeof(Elf64_Shdr) ||
-	    im.head.e_phentsize != sizeof(Elf64_Phdr))
+	if (!get(&im, 0, &im.head, sizeof(im.head)) || memcmp(im.head.e_ident, ELFMAG, SELFMAG) ||
+	    im.head.e_ident[EI_CLASS] != ELFCLASS64 || im.head.e_ident[EI_DATA] != ELFDATA_HOST ||
+	    im.head.e_shentsize != sizeof(Elf64_Shdr) || im.head.e_phentsize != sizeof(Elf64_Phdr))
 		return errmsg_set(err, -ENOEXEC, "%s is not a shared object of this machine", path);
 	rc = elfsym_find(&im, symbol, ret);
 	if (rc == -ENOENT)

@@ -37,7 +37,8 @@ static int find_one(const struct job_answer *a, const struct job_id *id, const c
 	if (!job)
 		return CMD_FAILED; /* job_ask_missing() has printed it */
 	if (n > 1)
-		return cmd_error("'%s' is %zu jobs: name one of them, as 12_3, 12+1, or with --cluster", text, n);
+		return cmd_error("'%s' is %zu jobs: name one of them, as 12_3, 12+1, or with --cluster", text,
+				 n);
 	if (!id->has_step) {
 		*ret = *job;
 		return CMD_OK;

@@ -63,7 +63,11 @@ static void set_ratio(struct cell *cell, const struct cell *a, const struct cell
 	if (y >= 9999.5)
 		(void)snprintf(cell->shown, sizeof(cell->shown), ">9999");
 	else
-		(void)snprintf(cell->shown, sizeof(cell->shown), "%.*f", y < 9.995 ? 2 : y < 99.95 ? 1 : 0, y);
+		(void)snprintf(cell->shown, sizeof(cell->shown), "%.*f",
+			       y < 9.995 ? 2 :
+			       y < 99.95 ? 1 :
+					   0,
+			       y);
 }
 
 static bool has_any(const struct cell *c)

@@ -91,8 +91,8 @@ static int db_act(const struct sink_db *db, const struct settings *s, const stru
 }
 
 /*
- * Runs the action on the database of each sink in Sinks. If no sink has a database, runs it for MariaDB: a site sets up
- * the database before it adds mariadb to Sinks.
+ * Runs the action on the database of each sink in Sinks. If no sink has a database, runs it for MariaDB: a
+ * site sets up the database before it adds mariadb to Sinks.
  */
 static int db_act_all(const struct settings *s, const struct db_args *a)
 {
@@ -149,17 +149,12 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 	if (cmd_load_settings(conf, &s) != CMD_OK)
 		return CMD_FAILED;
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
-		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more",
-				 retention);
+		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more", retention);
 	/* otherwise OpenSSL ends us when it writes to a closed connection */
 	(void)signal(SIGPIPE, SIG_IGN);
 	return db_act_all(&s, &(struct db_args){ action, defaults_file, sql_dir, dry_run });
 }
 
 const struct cmd_info cmd_db = {
-	"db",
-	"migrate|maintain|status [OPTION...]",
-	cmd_db_run,
-	db_options,
-	"ceems db migrate --dry-run",
+	"db", "migrate|maintain|status [OPTION...]", cmd_db_run, db_options, "ceems db migrate --dry-run",
 };

@@ -32,7 +32,7 @@
 
 /* Key in the table `meta` of the export's store. The value is struct export_done. */
 #define META_DONE "exported"
-#define NAP_NS (NSEC_PER_SEC / 10) /* between two looks at the queues of the sinks */
+#define NAP_NS (NSEC_PER_SEC / 10)  /* between two looks at the queues of the sinks */
 #define STOP_NS (10 * NSEC_PER_SEC) /* longest wait for the sinks at the end */
 
 /*
@@ -43,10 +43,11 @@ struct export_done {
 	uint64_t from, to;
 };
 
-struct export {
+struct export
+{
 	struct job_site site;
 	uint64_t since, until; /* the period; at first as the arguments say */
-	bool again; /* --again */
+	bool again;	       /* --again */
 	char dir[SETTINGS_PATH_MAX + 8];
 	struct store *store;
 	struct store_view *view;
@@ -107,7 +108,8 @@ static int export_job(void *arg, struct slurmdb_job *job)
 }
 
 /* Calls FN for each sink in the setting Sinks, until one fails. FN may add to *SUM. */
-static int each_sink(struct export *e, int (*fn)(struct export *e, const char *name, uint64_t *sum), uint64_t *sum)
+static int each_sink(struct export *e, int (*fn)(struct export *e, const char *name, uint64_t *sum),
+		     uint64_t *sum)
 {
 	const char *list = e->site.settings.sinks;
 	char name[STORE_SINK_NAME_MAX];
@@ -211,7 +213,9 @@ static int read_begun(const char *dir, uint64_t *ret, struct errmsg *err)
 	int rc = store_view_open(dir, /* writable= */ false, &view, err);
 
 	if (rc < 0)
-		return rc == -ENOENT ? errmsg_set(err, rc, "%s: ceems-recorder has not run yet: start it first", dir) : rc;
+		return rc == -ENOENT ? errmsg_set(err, rc,
+						  "%s: ceems-recorder has not run yet: start it first", dir) :
+				       rc;
 	rc = store_view_meta(view, STORE_META_BEGUN, ret, sizeof(*ret), &len, err);
 	store_view_close(view);
 	return rc < 0 ? rc : len == sizeof(*ret) && !was_corrupt(dir) ? 0 : -ENODATA;
@@ -224,13 +228,17 @@ static int set_until(struct export *e)
 	int rc = read_begun(e->site.settings.store_dir, &begun, &e->err);
 
 	if (rc == -ENODATA)
-		return e->until ? 0 : errmsg_set(&e->err, rc, "the store does not say since when ceems-recorder "
-							      "has the jobs: give --until");
+		return e->until ? 0 :
+				  errmsg_set(&e->err, rc,
+					     "the store does not say since when ceems-recorder "
+					     "has the jobs: give --until");
 	if (rc < 0)
 		return rc;
 	if (e->until > begun)
-		return errmsg_set(&e->err, -EINVAL, "ceems-recorder has the jobs that ended since @%" PRIu64 ": "
-				  "--until must not be later", begun);
+		return errmsg_set(&e->err, -EINVAL,
+				  "ceems-recorder has the jobs that ended since @%" PRIu64 ": "
+				  "--until must not be later",
+				  begun);
 	if (!e->until)
 		e->until = begun;
 	return 0;
@@ -268,8 +276,10 @@ static int check_sink(struct export *e, const char *name, uint64_t *sum)
 	if (!ops)
 		return errmsg_set(&e->err, -EINVAL, "this build has no sink %s, which Sinks names", name);
 	if (ops->db && retention_s && e->since + retention_s < clock_wall_ns() / NSEC_PER_SEC)
-		return errmsg_set(&e->err, -EINVAL, "the sink %s keeps jobs for %" PRIu64 " days (MariadbRetention): "
-				  "--since must be later", name, retention_s / 86400);
+		return errmsg_set(&e->err, -EINVAL,
+				  "the sink %s keeps jobs for %" PRIu64 " days (MariadbRetention): "
+				  "--since must be later",
+				  name, retention_s / 86400);
 	return 0;
 }
 
@@ -340,7 +350,8 @@ static int export_walk(struct export *e)
 	if (rc < 0 && e->err.text[0])
 		(void)cmd_error("%s", e->err.text);
 	if (rc < 0 || is_stopped)
-		return cmd_error("stopped after %" PRIu64 " jobs; run the same command again to continue", e->jobs);
+		return cmd_error("stopped after %" PRIu64 " jobs; run the same command again to continue",
+				 e->jobs);
 	printf("%" PRIu64 " jobs exported to %s\n", e->jobs, e->site.settings.sinks);
 	return refused ? CMD_FAILED : CMD_OK;
 }
@@ -392,9 +403,6 @@ static int cmd_export_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_export = {
-	"export",
-	"--since TIME [OPTION...]",
-	cmd_export_run,
-	export_options,
-	"ceems export --since 2026-01-01",
+	"export",	"--since TIME [OPTION...]",	   cmd_export_run,
+	export_options, "ceems export --since 2026-01-01",
 };

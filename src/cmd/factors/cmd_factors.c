@@ -35,16 +35,14 @@ static void factors_tell(void *ctx, const struct update_outcome *o)
 	rfc3339_utc(p->point[p->n - 1].until_s, until);
 	cmd_print("%s %s: %zu values until %s, the last is %" PRIu64 ".%03" PRIu64 " g/kWh",
 		  ask->provider->name, ask->zone.region, p->n, until,
-		  p->point[p->n - 1].factor.mg_per_kwh / 1000,
-		  p->point[p->n - 1].factor.mg_per_kwh % 1000);
+		  p->point[p->n - 1].factor.mg_per_kwh / 1000, p->point[p->n - 1].factor.mg_per_kwh % 1000);
 }
 
 static int update(const struct factors *f)
 {
-	const struct update u = { .conf = &f->conf,
-				  .series_path = f->series_path,
-				  .accept = f->accept,
-				  .tell = factors_tell };
+	const struct update u = {
+		.conf = &f->conf, .series_path = f->series_path, .accept = f->accept, .tell = factors_tell
+	};
 	struct errmsg err = { 0 };
 	int rc = update_run(&u, &err);
 
@@ -72,8 +70,8 @@ static void find_conf(struct factors *f, const char *conf, const char *path)
 }
 
 /*
- * Loads ceems.conf and the providers' configuration. The latter may be missing unless NEEDED, that is, if providers
- * will be asked.
+ * Loads ceems.conf and the providers' configuration. The latter may be missing unless NEEDED, that is, if
+ * providers will be asked.
  */
 static int cmd_factors_load(struct factors *f, const char *conf, const char *path, bool needed)
 {
@@ -119,13 +117,26 @@ static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_error("out of memory");
 	while ((opt = cmd_getopt(argc, argv, factors_options, 0)) >= 0) {
 		switch (opt) {
-		case 'c': conf = optarg; break;
-		case 'f': path = optarg; break;
-		case 'x': f->accept = true; break;
-		case 'a': f->all = true; break;
-		case 'j': f->json = true; break;
-		case 'r': f->region = optarg; break;
-		default: return cmd_usage(self, opt == 'h' ? CMD_OK : CMD_USAGE);
+		case 'c':
+			conf = optarg;
+			break;
+		case 'f':
+			path = optarg;
+			break;
+		case 'x':
+			f->accept = true;
+			break;
+		case 'a':
+			f->all = true;
+			break;
+		case 'j':
+			f->json = true;
+			break;
+		case 'r':
+			f->region = optarg;
+			break;
+		default:
+			return cmd_usage(self, opt == 'h' ? CMD_OK : CMD_USAGE);
 		}
 	}
 	if (optind + 1 != argc)
@@ -143,9 +154,6 @@ static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_factors = {
-	"factors",
-	"update|list|check [OPTION...]",
-	cmd_factors_run,
-	factors_options,
-	"ceems factors list --region FR",
+	"factors",	 "update|list|check [OPTION...]",  cmd_factors_run,
+	factors_options, "ceems factors list --region FR",
 };

@@ -16,7 +16,7 @@ struct factors {
 	struct settings settings;
 	struct factors_conf conf;
 	char conf_path[PATH_MAX]; /* file that CONF is read from */
-	bool has_conf; /* that file exists */
+	bool has_conf;		  /* that file exists */
 	const char *series_path;
 	bool accept, json, all;
 	const char *region; /* only this region; NULL: all regions */

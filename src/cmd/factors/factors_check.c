@@ -33,7 +33,9 @@ static void check_secrets(const struct factors *f, struct findings *n)
 		if (!o->ready)
 			continue;
 		if (o->ready(provider_conf_of(o, &f->conf), &err) == 0) {
-			cmd_print("ok     %-16s its credentials are complete, and no other user can read them", o->name);
+			cmd_print(
+				"ok     %-16s its credentials are complete, and no other user can read them",
+				o->name);
 			continue;
 		}
 		n->errors++;
@@ -59,8 +61,7 @@ static void check_scopes(const struct factor_series *s, struct findings *n)
 	}
 }
 
-static void check_group(const struct factor_series *s, size_t first, size_t end,
-			struct findings *n)
+static void check_group(const struct factor_series *s, size_t first, size_t end, struct findings *n)
 {
 	const struct factor_point *last = &s->point[end - 1];
 	uint64_t now_s = clock_wall_ns() / NSEC_PER_SEC;
@@ -84,16 +85,16 @@ static void check_group(const struct factor_series *s, size_t first, size_t end,
 			  kind, age);
 		cmd_print("%24s-> %s", "", TIMER_HINT);
 	} else if (age) {
-		cmd_print("ok     %-16s %s: the newest value ended %" PRIu64 " s ago",
-			  last->factor.region, kind, age);
+		cmd_print("ok     %-16s %s: the newest value ended %" PRIu64 " s ago", last->factor.region,
+			  kind, age);
 	} else {
 		cmd_print("ok     %-16s %s: the newest value holds now", last->factor.region, kind);
 	}
 	if (!gap_s)
 		return;
 	rfc3339_utc(gap_from_s, at);
-	cmd_print("note   %-16s %s: the longest gap is %" PRIu64 " s, from %s", last->factor.region,
-		  kind, gap_s, at);
+	cmd_print("note   %-16s %s: the longest gap is %" PRIu64 " s, from %s", last->factor.region, kind,
+		  gap_s, at);
 }
 
 static void check_series(const struct factors *f, struct findings *n)
@@ -138,14 +139,14 @@ static void check_paths(const struct factors *f, struct findings *n)
 		cmd_print("warn   %-16s EmissionSeriesFile is not set: nobody reads %s", "ceems.conf",
 			  f->series_path);
 	} else if (strcmp(nodes, f->series_path)) {
-		cmd_print("note   %-16s nodes read EmissionSeriesFile, %s; ceems factors update writes %s", "ceems.conf", nodes,
-			  f->series_path);
+		cmd_print("note   %-16s nodes read EmissionSeriesFile, %s; ceems factors update writes %s",
+			  "ceems.conf", nodes, f->series_path);
 	}
 }
 
 /*
- * Warns if Keep is shorter than EmissionMaxAge. In an outage, nodes use the last factor as long as EmissionMaxAge says,
- * but the series has it only as long as Keep says.
+ * Warns if Keep is shorter than EmissionMaxAge. In an outage, nodes use the last factor as long as
+ * EmissionMaxAge says, but the series has it only as long as Keep says.
  */
 static void check_keep(const struct factors *f, struct findings *n)
 {
@@ -153,7 +154,8 @@ static void check_keep(const struct factors *f, struct findings *n)
 		return;
 	n->warnings++;
 	cmd_print("warn   %-16s Keep is shorter than EmissionMaxAge in ceems.conf, which has no effect "
-		  "beyond it", "conf");
+		  "beyond it",
+		  "conf");
 	cmd_print("%24s-> a longer Keep in %s", "", f->conf_path);
 }
 
@@ -167,8 +169,8 @@ static void factors_check_tell(void *ctx, const struct update_outcome *o)
 		return; /* this was reported before */
 	if (o->rc < 0 || o->doubts) {
 		n->errors++;
-		cmd_print("error  %-16s %s%s%s", what, o->ask->zone.region,
-			  *o->ask->zone.region ? ": " : "", o->why);
+		cmd_print("error  %-16s %s%s%s", what, o->ask->zone.region, *o->ask->zone.region ? ": " : "",
+			  o->why);
 		return;
 	}
 	cmd_print("ok     %-16s %s: %zu values", what, o->ask->zone.region, o->points->n);

@@ -50,8 +50,7 @@ static void find_state(const struct listing *l, const char *region, enum emissio
 		       struct state *ret)
 {
 	bool is_ours = !strcasecmp(region, l->chain.region);
-	const struct factor_point *p =
-		factor_series_at(&l->series, region, kind, l->now_s);
+	const struct factor_point *p = factor_series_at(&l->series, region, kind, l->now_s);
 	struct factor_chain c = l->chain;
 	struct factor_mix m;
 
@@ -108,8 +107,7 @@ static void each_point(struct listing *l, point_fn fn)
 	for (i = 0; i < l->series.n; i++) {
 		const struct factor_point *p = &l->series.point[i];
 
-		if (is_wanted(l, p->factor.region) &&
-		    (l->f->all || p->until_s + RECENT_S > l->now_s))
+		if (is_wanted(l, p->factor.region) && (l->f->all || p->until_s + RECENT_S > l->now_s))
 			fn(l, p);
 	}
 }
@@ -125,8 +123,7 @@ static void print_point(struct listing *l, const struct factor_point *p)
 	rfc3339_utc(p->until_s, until);
 	cmd_print("%-12s %s %s %8" PRIu64 ".%03" PRIu64 " %-8s %-10s %s", p->factor.region, from, until,
 		  p->factor.mg_per_kwh / 1000, p->factor.mg_per_kwh % 1000,
-		  emission_kind_name(p->factor.kind), emission_scope_name(p->factor.scope),
-		  p->factor.source);
+		  emission_kind_name(p->factor.kind), emission_scope_name(p->factor.scope), p->factor.source);
 }
 
 static void print_state(struct listing *l, const struct state *st)
@@ -137,15 +134,15 @@ static void print_state(struct listing *l, const struct state *st)
 		(void)snprintf(age, sizeof(age), "%" PRIu64 " s", age_s(l, st));
 	else
 		(void)snprintf(age, sizeof(age), "-");
-	cmd_print("%-12s %-9s %8" PRIu64 ".%03" PRIu64 " %10s %s",
-		  *st->region ? st->region : "(world)", st->step ? st->step : "too old",
-		  st->factor.mg_per_kwh / 1000, st->factor.mg_per_kwh % 1000, age, st->factor.source);
+	cmd_print("%-12s %-9s %8" PRIu64 ".%03" PRIu64 " %10s %s", *st->region ? st->region : "(world)",
+		  st->step ? st->step : "too old", st->factor.mg_per_kwh / 1000, st->factor.mg_per_kwh % 1000,
+		  age, st->factor.source);
 }
 
 static void print_table(struct listing *l)
 {
-	printf("%-12s %-20s %-20s %12s %-8s %-10s %s\n", "REGION", "FROM", "UNTIL", "G/KWH", "KIND",
-	       "SCOPE", "SOURCE");
+	printf("%-12s %-20s %-20s %12s %-8s %-10s %s\n", "REGION", "FROM", "UNTIL", "G/KWH", "KIND", "SCOPE",
+	       "SOURCE");
 	each_point(l, print_point);
 	printf("\n%-12s %-9s %12s %10s %s\n", "REGION", "NOW", "G/KWH", "AGE", "SOURCE");
 	each_state(l, print_state);
@@ -164,8 +161,10 @@ static json_t *list_time(uint64_t t_s)
 static json_t *list_factor(const char *region, const struct emission_factor *f)
 {
 	return json_pack("{sososososo}", "region", exactjson_of_text(region), "g_per_kwh",
-			 exactjson_decimal(f->mg_per_kwh, 1000), "kind", exactjson_of_text(emission_kind_name(f->kind)),
-			 "scope", exactjson_of_text(emission_scope_name(f->scope)), "source", exactjson_of_text(f->source));
+			 exactjson_decimal(f->mg_per_kwh, 1000), "kind",
+			 exactjson_of_text(emission_kind_name(f->kind)), "scope",
+			 exactjson_of_text(emission_scope_name(f->scope)), "source",
+			 exactjson_of_text(f->source));
 }
 
 static void list_member(struct listing *l, json_t *o, const char *name, json_t *value)

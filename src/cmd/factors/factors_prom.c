@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * factors_prom.c - writes ceems_factors.prom: when factors were last updated, and up to which time they are known.
+ * factors_prom.c - writes ceems_factors.prom: when factors were last updated, and up to which time they are
+ * known.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,15 +26,17 @@ static void factors_put_until(struct prom *p, const struct factor_series *s)
 		const struct factor_point *f = &s->point[i];
 		const struct factor_point *next = i + 1 < s->n ? f + 1 : NULL;
 
-		if (next && next->factor.kind == f->factor.kind && !strcmp(next->factor.region, f->factor.region))
+		if (next && next->factor.kind == f->factor.kind &&
+		    !strcmp(next->factor.region, f->factor.region))
 			continue;
 		prom_escape(f->factor.region, region, sizeof(region));
-		prom_put(p, &controller_metrics[CONTROLLER_FACTORS_UNTIL], f->until_s, ",region=\"%s\",kind=\"%s\"",
-			 region, emission_kind_name(f->factor.kind));
+		prom_put(p, &controller_metrics[CONTROLLER_FACTORS_UNTIL], f->until_s,
+			 ",region=\"%s\",kind=\"%s\"", region, emission_kind_name(f->factor.kind));
 	}
 }
 
-static int factors_prom_format(const struct factors *f, const char *host, int failed, char **ret, size_t *ret_len)
+static int factors_prom_format(const struct factors *f, const char *host, int failed, char **ret,
+			       size_t *ret_len)
 {
 	struct factor_series series = { 0 };
 	struct prom p = { 0 };
@@ -53,7 +56,8 @@ static int factors_prom_format(const struct factors *f, const char *host, int fa
 
 int factors_prom_write(const struct factors *f, int failed, struct errmsg *err)
 {
-	_cleanup_free_ struct settings *here = malloc(sizeof(*here)); /* the settings with %n replaced by this host */
+	/* the settings with %n replaced by this host */
+	_cleanup_free_ struct settings *here = malloc(sizeof(*here));
 	_cleanup_free_ char *text = NULL;
 	char host[256], path[PATH_MAX];
 	size_t len = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd_flame.c - ceems flame: shows in which functions a job spent its CPU time, from the profiles of its nodes.
+ * cmd_flame.c - ceems flame: shows in which functions a job spent its CPU time, from the profiles of its
+ * nodes.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,9 +26,9 @@ enum flame_format {
 static const struct {
 	const char *name, *ending;
 } formats[FORMAT_N] = {
-	[FORMAT_TEXT] = { "text", ".txt" },	  [FORMAT_HTML] = { "html", ".html" },
-	[FORMAT_SVG] = { "svg", ".svg" },	  [FORMAT_FOLDED] = { "folded", ".folded" },
-	[FORMAT_PPROF] = { "pprof", ".pb.gz" },	  [FORMAT_SPEEDSCOPE] = { "speedscope", ".json" },
+	[FORMAT_TEXT] = { "text", ".txt" },	[FORMAT_HTML] = { "html", ".html" },
+	[FORMAT_SVG] = { "svg", ".svg" },	[FORMAT_FOLDED] = { "folded", ".folded" },
+	[FORMAT_PPROF] = { "pprof", ".pb.gz" }, [FORMAT_SPEEDSCOPE] = { "speedscope", ".json" },
 };
 
 struct flame_request {
@@ -74,7 +75,8 @@ static int write_pprof(const struct flame_files *f, FILE *out)
 	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
-static int write_output(const struct flame_request *r, const struct flame_files *f, const struct flame_view *v)
+static int write_output(const struct flame_request *r, const struct flame_files *f,
+			const struct flame_view *v)
 {
 	FILE *out = r->out ? fopen(r->out, "we") : stdout;
 	int rc = CMD_OK;
@@ -109,7 +111,8 @@ static int make_flame(struct flame_files *f, struct flame_files *other, struct f
 	return CMD_OK;
 }
 
-static int weigh_files(const struct flame_request *r, struct flame_files *f, struct flame_files *other, char *note, size_t size)
+static int weigh_files(const struct flame_request *r, struct flame_files *f, struct flame_files *other,
+		       char *note, size_t size)
 {
 	char others[128];
 	int rc = flame_files_by_energy(f, r->dirs, r->ndirs, note, size);
@@ -127,7 +130,10 @@ static void filter_files(const struct flame_request *r, struct flame_files *f)
 		flame_filter(f->file[i].profile, &r->filter);
 }
 
-/* Sets what V shows: energy, or the one type of value that all files have. Prints an error if there are several. */
+/*
+ * Sets what V shows: energy, or the one type of value that all files have. Prints an
+ * error if there are several.
+ */
 static int choose_value(struct flame_files *f, struct flame_files *other, struct flame_view *v)
 {
 	struct errmsg err = { 0 };
@@ -137,8 +143,8 @@ static int choose_value(struct flame_files *f, struct flame_files *other, struct
 	if (!type || !compared)
 		return cmd_error("%s", err.text);
 	if (strcmp(type->type, compared->type) != 0 || strcmp(type->unit, compared->unit) != 0)
-		return cmd_error("%s has %s/%s and %s has %s/%s, which cannot be compared", v->title, type->type, type->unit,
-				 v->other, compared->type, compared->unit);
+		return cmd_error("%s has %s/%s and %s has %s/%s, which cannot be compared", v->title,
+				 type->type, type->unit, v->other, compared->type, compared->unit);
 	flame_view_set_type(v, type);
 	return CMD_OK;
 }
@@ -170,7 +176,10 @@ static int show_files(const struct flame_request *r, struct flame_files *f, stru
 	v.note = *note ? note : NULL;
 	v.gap = (const char *const *)gap;
 	if (!(flame->frame[FLAME_ROOT].total[FLAME_THIS] > 0))
-		rc = cmd_error("%s: no samples%s", v.title, r->filter.node || r->filter.process || r->filter.thread || r->filter.has_task ? " of these" : "");
+		rc = cmd_error("%s: no samples%s", v.title,
+			       r->filter.node || r->filter.process || r->filter.thread || r->filter.has_task ?
+				       " of these" :
+				       "");
 	else
 		rc = write_output(r, f, &v);
 	flame_files_free_gaps(gap);
@@ -190,8 +199,9 @@ static int add_inlines(struct flame_files *f)
 	if (rc < 0)
 		return cmd_error("cannot look for inlined functions: %s", strerror(-rc));
 	if (f->n && !all)
-		(void)cmd_error("%s: no inlined functions: no program of it is here with debug information (gcc -g)",
-				flame_files_title(f));
+		(void)cmd_error(
+			"%s: no inlined functions: no program of it is here with debug information (gcc -g)",
+			flame_files_title(f));
 	return CMD_OK;
 }
 
@@ -220,7 +230,9 @@ static int flame_run(const struct flame_request *r, int argc, char **argv)
 
 /* --- arguments ---------------------------------------------------------------------------------- */
 
-/* Sets the folders in which files are looked for: --dir, or else the current folder and those of ceems.conf. */
+/*
+ * Sets the folders in which files are looked for: --dir, or else the current folder and those of ceems.conf.
+ */
 static int choose_dirs(const char *dir, const char *conf, struct settings *settings, struct flame_request *r)
 {
 	r->dirs[r->ndirs++] = dir ? dir : ".";
@@ -253,10 +265,15 @@ static int choose_format(const struct cmd_info *self, const char *name, struct f
 			return CMD_OK;
 		}
 	if (name)
-		return cmd_usage_error(self, "--format: '%s' is none of html, svg, folded, pprof, speedscope, text", name);
+		return cmd_usage_error(self,
+				       "--format: '%s' is none of html, svg, folded, pprof, speedscope, text",
+				       name);
 	if (r->out)
-		return cmd_usage_error(self, "-o: '%s' does not end with .html, .svg, .folded, .pb.gz, .json or .txt; give the format with --format",
-				       r->out);
+		return cmd_usage_error(
+			self,
+			"-o: '%s' does not end with .html, .svg, .folded, .pb.gz, .json or .txt; give the "
+			"format with --format",
+			r->out);
 	return CMD_OK;
 }
 
@@ -267,13 +284,26 @@ static int check_request(const struct cmd_info *self, const struct flame_request
 	if (r->format == FORMAT_PPROF && (r->other || r->by_energy))
 		return cmd_usage_error(self, "pprof's format has neither --diff nor --per-joule");
 	if (r->by_energy && r->has_waits)
-		return cmd_usage_error(self, "--offcpu: a thread that waits uses no energy of its own, so not with --per-joule");
+		return cmd_usage_error(
+			self,
+			"--offcpu: a thread that waits uses no energy of its own, so not with --per-joule");
 	if (r->other && (r->format == FORMAT_FOLDED || r->format == FORMAT_SPEEDSCOPE))
 		return cmd_usage_error(self, "--diff is for html, svg and text");
 	return CMD_OK;
 }
 
-enum { OPT_DIFF = 256, OPT_FORMAT, OPT_INLINES, OPT_KERNEL, OPT_NODE, OPT_OFFCPU, OPT_PER_JOULE, OPT_PROCESS, OPT_TASK, OPT_THREAD };
+enum {
+	OPT_DIFF = 256,
+	OPT_FORMAT,
+	OPT_INLINES,
+	OPT_KERNEL,
+	OPT_NODE,
+	OPT_OFFCPU,
+	OPT_PER_JOULE,
+	OPT_PROCESS,
+	OPT_TASK,
+	OPT_THREAD
+};
 
 static const struct cmd_option flame_options[] = {
 	{ NULL, 0, NULL, "Which files" },
@@ -287,7 +317,8 @@ static const struct cmd_option flame_options[] = {
 	{ "thread", OPT_THREAD, "NAME", "of threads with this name" },
 	{ NULL, 0, NULL, "Output" },
 	{ "diff", OPT_DIFF, "JOBID", "compare with this job or file" },
-	{ "format", OPT_FORMAT, "html|svg|folded|pprof|speedscope|text", "this format, whatever FILE's suffix" },
+	{ "format", OPT_FORMAT, "html|svg|folded|pprof|speedscope|text",
+	  "this format, whatever FILE's suffix" },
 	{ "inlines", OPT_INLINES, NULL, "also functions that the compiler inlined (gcc -g)" },
 	{ "output", 'o', "FILE", "write to this file, as .html" },
 	{ "offcpu", OPT_OFFCPU, NULL, "where threads waited (--ceems-profile=offcpu)" },
@@ -296,7 +327,8 @@ static const struct cmd_option flame_options[] = {
 	{ 0 },
 };
 
-static int take_number(const struct cmd_info *self, const char *option, const char *text, uint64_t max, uint64_t *ret)
+static int take_number(const struct cmd_info *self, const char *option, const char *text, uint64_t max,
+		       uint64_t *ret)
 {
 	if (parse_u64(text, ret) == 0 && *ret <= max)
 		return CMD_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * flame_energy.c - flame_files_by_energy(). A sample has no time, so each sample gets an equal share of the energy of its
- * step on its node. This is an estimate.
+ * flame_energy.c - flame_files_by_energy(). A sample has no time, so each sample gets an equal share of the
+ * energy of its step on its node. This is an estimate.
  */
 #include <errno.h>
 #include <math.h>
@@ -45,7 +45,8 @@ static bool joules_of_trace(const struct trace_table *t, struct step_joules *ret
 }
 
 /* Finds the energy in a trace of the file's step and node. False: there is no such trace. */
-static bool find_trace(const struct flame_file *file, const char *const *dir, size_t ndirs, struct step_joules *ret)
+static bool find_trace(const struct flame_file *file, const char *const *dir, size_t ndirs,
+		       struct step_joules *ret)
 {
 	struct trace_files traces = { 0 };
 	struct job_ids ids = { 0 };
@@ -56,7 +57,8 @@ static bool find_trace(const struct flame_file *file, const char *const *dir, si
 	(void)snprintf(id, sizeof(id), "%s.%s", file->job, file->step);
 	if (job_ids_add(&ids, id, NULL) == 0 && trace_files_look(&traces, &ids, id, dir, ndirs) == CMD_OK)
 		for (i = 0; i < traces.n && !found; i++)
-			found = !strcmp(traces.table[i].node, file->node) && joules_of_trace(&traces.table[i], ret);
+			found = !strcmp(traces.table[i].node, file->node) &&
+				joules_of_trace(&traces.table[i], ret);
 	trace_files_fini(&traces);
 	job_ids_fini(&ids);
 	return found;
@@ -71,11 +73,16 @@ static bool joules_of_step(const struct record_step *s, struct step_joules *ret)
 
 	if (!is_cpu && !values_has(&s->values, METRIC_ENERGY))
 		return false;
-	*ret = (struct step_joules){ (double)s->values.value[is_cpu ? METRIC_CPU_ENERGY : METRIC_ENERGY] / 1e6, is_cpu };
+	*ret = (struct step_joules){
+		(double)s->values.value[is_cpu ? METRIC_CPU_ENERGY : METRIC_ENERGY] / 1e6, is_cpu
+	};
 	return true;
 }
 
-/* Asks slurmdbd for the energy of the file's step. False: it is not known; if that is an error, it was printed. */
+/*
+ * Asks slurmdbd for the energy of the file's step. False: it is not known; if that is
+ * an error, it was printed.
+ */
 static bool ask_slurmdbd(const struct flame_file *file, struct step_joules *ret)
 {
 	static struct job_site site;
@@ -95,7 +102,8 @@ static bool ask_slurmdbd(const struct flame_file *file, struct step_joules *ret)
 	if (job_ask(&q, &a) == CMD_OK)
 		for (i = 0; i < a.jobs.n && !found; i++) {
 			const struct record_step *s = job_id_is_of(&ids.id[0], a.jobs.job[i].record) ?
-							      job_step_find(a.jobs.job[i].record, ids.id[0].step_id) :
+							      job_step_find(a.jobs.job[i].record,
+									    ids.id[0].step_id) :
 							      NULL;
 
 			found = s && joules_of_step(s, ret);
@@ -130,7 +138,8 @@ static bool is_same_type(const struct flame_file *a, const struct flame_file *b)
 }
 
 /* Sets the scale of file I, and of all later files of the same step. */
-static int scale_step(struct flame_files *f, size_t i, const char *const *dir, size_t ndirs, bool *is_cpu, bool *is_traced)
+static int scale_step(struct flame_files *f, size_t i, const char *const *dir, size_t ndirs, bool *is_cpu,
+		      bool *is_traced)
 {
 	struct step_joules joules;
 	double total = 0;
@@ -151,11 +160,13 @@ static int scale_step(struct flame_files *f, size_t i, const char *const *dir, s
 		return CMD_OK;
 	*is_traced = false;
 	if (!is_one_type)
-		return cmd_error("step %s.%s has samples of time and of cycles, so each node needs a trace", f->file[i].job,
-				 f->file[i].step);
-	if (!ask_slurmdbd(&f->file[i], &joules))
-		return cmd_error("the energy of step %s.%s is not known: not every node has a trace, and slurmdbd has none",
+		return cmd_error("step %s.%s has samples of time and of cycles, so each node needs a trace",
 				 f->file[i].job, f->file[i].step);
+	if (!ask_slurmdbd(&f->file[i], &joules))
+		return cmd_error(
+			"the energy of step %s.%s is not known: not every node has a trace, and slurmdbd "
+			"has none",
+			f->file[i].job, f->file[i].step);
 	*is_cpu = *is_cpu && joules.is_cpu;
 	for (k = i; k < f->n; k++)
 		if (is_same_step(&f->file[i], &f->file[k]))
@@ -163,7 +174,8 @@ static int scale_step(struct flame_files *f, size_t i, const char *const *dir, s
 	return CMD_OK;
 }
 
-int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t ndirs, char *note, size_t size)
+int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t ndirs, char *note,
+			  size_t size)
 {
 	bool is_cpu = true, is_traced = true;
 	size_t i, k;
@@ -171,13 +183,14 @@ int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t 
 
 	for (i = 0; rc == CMD_OK && i < f->n; i++) {
 		if (!*f->file[i].job || !*f->file[i].step)
-			return cmd_error("a profile does not name its job and step, so its energy is not known");
+			return cmd_error(
+				"a profile does not name its job and step, so its energy is not known");
 		for (k = 0; k < i && !is_same_step(&f->file[k], &f->file[i]); k++)
 			;
 		if (k == i)
 			rc = scale_step(f, i, dir, ndirs, &is_cpu, &is_traced);
 	}
-	(void)snprintf(note, size, "estimate: the %senergy of each step%s, shared by samples", is_cpu ? "CPU " : "",
-		       is_traced ? " and node, by its trace" : ", by slurmdbd");
+	(void)snprintf(note, size, "estimate: the %senergy of each step%s, shared by samples",
+		       is_cpu ? "CPU " : "", is_traced ? " and node, by its trace" : ", by slurmdbd");
 	return rc;
 }

@@ -32,7 +32,10 @@ static const char *label_text(const struct profile *p, size_t sample, const char
 	return label && label->text ? label->text : "";
 }
 
-/* Writes the label that all samples share. A file that was put together from several steps or nodes has none: "". */
+/*
+ * Writes the label that all samples share. A file that was put together from several
+ * steps or nodes has none: "".
+ */
 static void take_label(const struct profile *p, const char *key, char *ret, size_t size)
 {
 	const char *text = p->nsamples ? label_text(p, 0, key) : "";
@@ -73,8 +76,8 @@ static void describe_file(const char *path, struct flame_file *file)
 }
 
 /*
- * If F has another file of the same step and node, the step ran twice: keeps the later run, frees the other, and returns
- * true. False: there is none, and FILE must be added.
+ * If F has another file of the same step and node, the step ran twice: keeps the later run, frees the other,
+ * and returns true. False: there is none, and FILE must be added.
  */
 static bool is_replaced(struct flame_files *f, struct flame_file *file)
 {
@@ -86,7 +89,8 @@ static bool is_replaced(struct flame_files *f, struct flame_file *file)
 		if (!*file->job || !*file->step || !*file->node || strcmp(file->job, other->job) != 0 ||
 		    strcmp(file->step, other->step) != 0 || strcmp(file->node, other->node) != 0)
 			continue;
-		(void)cmd_error("step %s.%s on %s ran twice: its earlier run is left out", file->job, file->step, file->node);
+		(void)cmd_error("step %s.%s on %s ran twice: its earlier run is left out", file->job,
+				file->step, file->node);
 		if (file->profile->time_ns > other->profile->time_ns) {
 			older = *other;
 			*other = *file;
@@ -136,7 +140,8 @@ int flame_files_load(struct flame_files *f, int argc, char **argv, const char *c
 	return rc;
 }
 
-int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what, const char *const *dir, size_t ndirs)
+int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what,
+		     const char *const *dir, size_t ndirs)
 {
 	(void)snprintf(f->what, sizeof(f->what), "%s", what);
 	return job_files_look(&profile_kind, ids, what, dir, ndirs, take_profile, f);
@@ -150,7 +155,8 @@ int flame_files_choose(struct flame_files *f, const char *type)
 	for (i = 0; i < f->n; i++) {
 		at = profile_find_type(f->file[i].profile, type, "nanoseconds");
 		if (at < 0)
-			return cmd_error("a profile of %s has no %s time; it needs --ceems-profile=offcpu", flame_files_title(f), type);
+			return cmd_error("a profile of %s has no %s time; it needs --ceems-profile=offcpu",
+					 flame_files_title(f), type);
 		use_type(&f->file[i], (size_t)at);
 	}
 	return CMD_OK;
@@ -206,11 +212,13 @@ const struct profile_type *flame_files_type(const struct flame_files *f, struct 
 
 	for (i = 0; i < f->n; i++) {
 		other = &f->file[i].profile->type[f->file[i].type];
-		if (!f->file[i].profile->nsamples || (!strcmp(other->type, type->type) && !strcmp(other->unit, type->unit)))
+		if (!f->file[i].profile->nsamples ||
+		    (!strcmp(other->type, type->type) && !strcmp(other->unit, type->unit)))
 			continue;
-		(void)errmsg_set(err, 0, "%s has %s/%s and %s has %s/%s, which cannot be added; --node shows one node",
-				 *first->node ? first->node : "a profile", type->type, type->unit,
-				 *f->file[i].node ? f->file[i].node : "another one", other->type, other->unit);
+		(void)errmsg_set(
+			err, 0, "%s has %s/%s and %s has %s/%s, which cannot be added; --node shows one node",
+			*first->node ? first->node : "a profile", type->type, type->unit,
+			*f->file[i].node ? f->file[i].node : "another one", other->type, other->unit);
 		return NULL;
 	}
 	return type;
@@ -246,8 +254,8 @@ int flame_files_add_to(const struct flame_files *f, struct flame *flame, enum fl
 }
 
 /*
- * Returns what a comment of a profile says was lost, such as "n1: 17 samples were lost" for "n1:17"; the caller frees it.
- * NULL: the comment is about something else.
+ * Returns what a comment of a profile says was lost, such as "n1: 17 samples were lost" for "n1:17"; the
+ * caller frees it. NULL: the comment is about something else.
  */
 static char *gap_text(const char *comment)
 {
@@ -259,7 +267,8 @@ static char *gap_text(const char *comment)
 
 	if ((!is_lost && strncmp(comment, PROFILE_NOTE_LIMIT, limit) != 0) || !colon || colon < node)
 		return NULL;
-	(void)snprintf(text, sizeof(text), "%.*s: %s%s", (int)(colon - node), node, colon + 1, is_lost ? " samples were lost" : "");
+	(void)snprintf(text, sizeof(text), "%.*s: %s%s", (int)(colon - node), node, colon + 1,
+		       is_lost ? " samples were lost" : "");
 	return strdup(text_mask(text, text, sizeof(text)));
 }
 

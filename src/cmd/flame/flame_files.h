@@ -32,17 +32,20 @@ int flame_files_load(struct flame_files *f, int argc, char **argv, const char *c
  * Reads the profiles of IDS, which messages call WHAT. It is no error if there are none. Returns
  * enum cmd_exit.
  */
-int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what, const char *const *dir, size_t ndirs);
+int flame_files_look(struct flame_files *f, const struct job_ids *ids, const char *what,
+		     const char *const *dir, size_t ndirs);
 void flame_files_fini(struct flame_files *f);
 
-/* Chooses the value TYPE/nanoseconds of all profiles. Prints an error if one lacks it. Returns enum cmd_exit. */
+/*
+ * Chooses the value TYPE/nanoseconds of all profiles. Prints an error if one lacks it. Returns enum cmd_exit.
+ */
 int flame_files_choose(struct flame_files *f, const char *type);
 
 /* Returns a title such as "job 7 on 2 nodes", which lives as long as F. */
 const char *flame_files_title(struct flame_files *f);
 /*
- * Returns the type of the values to show, such as cpu/nanoseconds. Ignores files without samples. NULL: the files have
- * different types, whose values cannot be added; ERR names two of them.
+ * Returns the type of the values to show, such as cpu/nanoseconds. Ignores files without samples. NULL: the
+ * files have different types, whose values cannot be added; ERR names two of them.
  */
 const struct profile_type *flame_files_type(const struct flame_files *f, struct errmsg *err);
 
@@ -65,6 +68,7 @@ void flame_files_free_gaps(char **gap);
  * a trace in DIR[ndirs] has. Without a trace, the files of a step share the step's energy in
  * slurmdbd. NOTE[SIZE] says which of both was used. Prints errors. Returns enum cmd_exit.
  */
-int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t ndirs, char *note, size_t size);
+int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t ndirs, char *note,
+			  size_t size);
 
 #endif

@@ -31,7 +31,8 @@ static void put_tiles(const struct flame_view *v, FILE *out)
 	(void)fputs("<dl class=\"tiles\">\n", out);
 	for (side = 0; side < (v->other ? 2u : 1u); side++) {
 		(void)snprintf(note, sizeof(note), "%" PRIu64 " samples", f->samples[side]);
-		html_tile(out, side ? v->other : v->what, flame_view_value(v, f->frame[FLAME_ROOT].total[side], value), note);
+		html_tile(out, side ? v->other : v->what,
+			  flame_view_value(v, f->frame[FLAME_ROOT].total[side], value), note);
 		(void)flame_view_share(flame_share(f, f->whole, (enum flame_side)side), value);
 		(void)flame_view_stacks(v, (enum flame_side)side, stacks, sizeof(stacks));
 		html_tile(out, "stacks unwound whole", value, stacks);
@@ -53,11 +54,15 @@ static void put_function(const struct flame_view *v, const struct flame_name *n,
 
 	(void)fputs("<tr><th scope=\"row\"><button type=\"button\" data-name>", out);
 	html_text(out, n->text);
-	(void)fprintf(out, "</button>%s</th>", n->kind == FLAME_KERNEL ? " kernel" : n->kind == FLAME_PROCESS ? " process" : "");
+	(void)fprintf(out, "</button>%s</th>",
+		      n->kind == FLAME_KERNEL  ? " kernel" :
+		      n->kind == FLAME_PROCESS ? " process" :
+						 "");
 	put_cell(out, self);
 	if (v->other) {
 		put_cell(out, flame_share(f, n->self, FLAME_OTHER));
-		(void)fprintf(out, "<td class=\"number\">%+.1f</td>", 100 * (self - flame_share(f, n->self, FLAME_OTHER)));
+		(void)fprintf(out, "<td class=\"number\">%+.1f</td>",
+			      100 * (self - flame_share(f, n->self, FLAME_OTHER)));
 	}
 	put_cell(out, flame_share(f, n->total, FLAME_THIS));
 	html_bar(out, self, "used");
@@ -89,11 +94,13 @@ static void put_functions(const struct flame_view *v, const uint32_t *top, FILE 
 
 static bool is_seen(const struct flame *f, const struct flame_frame *frame)
 {
-	return flame_share(f, frame->total, FLAME_THIS) >= SHARE_MIN || flame_share(f, frame->total, FLAME_OTHER) >= SHARE_MIN;
+	return flame_share(f, frame->total, FLAME_THIS) >= SHARE_MIN ||
+	       flame_share(f, frame->total, FLAME_OTHER) >= SHARE_MIN;
 }
 
 /* Writes the frames below PARENT as JSON, by recursion, which DEPTH_MAX bounds. */
-static void put_frames(const struct flame_view *v, uint32_t parent, size_t depth, const char **comma, FILE *out)
+static void put_frames(const struct flame_view *v, uint32_t parent, size_t depth, const char **comma,
+		       FILE *out)
 {
 	const struct flame *f = v->flame;
 	uint32_t at;
@@ -103,7 +110,8 @@ static void put_frames(const struct flame_view *v, uint32_t parent, size_t depth
 
 		if (!is_seen(f, frame))
 			continue;
-		(void)fprintf(out, "%s[%zu,%" PRIu32 ",%.9g", *comma, depth, frame->name, frame->total[FLAME_THIS]);
+		(void)fprintf(out, "%s[%zu,%" PRIu32 ",%.9g", *comma, depth, frame->name,
+			      frame->total[FLAME_THIS]);
 		if (v->other)
 			(void)fprintf(out, ",%.9g", frame->total[FLAME_OTHER]);
 		(void)fputc(']', out);
@@ -122,8 +130,8 @@ static void put_data(const struct flame_view *v, FILE *out)
 	flame_json_text(out, v->unit);
 	(void)fprintf(out, ",\"diff\":%s,\"other\":", v->other ? "true" : "false");
 	flame_json_text(out, v->other ? v->other : "");
-	(void)fprintf(out, ",\"total\":%.9g,\"otherTotal\":%.9g,\n\"names\":[", f->frame[FLAME_ROOT].total[FLAME_THIS],
-		      f->frame[FLAME_ROOT].total[FLAME_OTHER]);
+	(void)fprintf(out, ",\"total\":%.9g,\"otherTotal\":%.9g,\n\"names\":[",
+		      f->frame[FLAME_ROOT].total[FLAME_THIS], f->frame[FLAME_ROOT].total[FLAME_OTHER]);
 	for (i = 0; i < f->nnames; i++) {
 		(void)fputs(i ? ",[" : "[", out);
 		flame_json_text(out, f->name[i].text);
@@ -136,9 +144,12 @@ static void put_data(const struct flame_view *v, FILE *out)
 
 static void put_legend(const struct flame_view *v, FILE *out)
 {
-	static const char *const plain[][2] = { { "u0", "functions" }, { "kernel", "kernel" }, { "process", "process" },
+	static const char *const plain[][2] = { { "u0", "functions" },
+						{ "kernel", "kernel" },
+						{ "process", "process" },
 						{ "nameless", "name not known" } };
-	static const char *const changes[][2] = { { "more3", "larger share" }, { "same", "the same" },
+	static const char *const changes[][2] = { { "more3", "larger share" },
+						  { "same", "the same" },
 						  { "less3", "smaller share" } };
 	const char *const(*row)[2] = v->other ? changes : plain;
 	const size_t n = v->other ? ARRAY_SIZE(changes) : ARRAY_SIZE(plain);
@@ -152,18 +163,20 @@ static void put_legend(const struct flame_view *v, FILE *out)
 
 static void put_graph(const struct flame_view *v, FILE *out)
 {
-	(void)fputs("<section>\n<h2>Who calls whom</h2>\n<div class=\"tools\"><label for=\"search\">Search</label>"
+	(void)fputs("<section>\n<h2>Who calls whom</h2>\n<div class=\"tools\"><label "
+		    "for=\"search\">Search</label>"
 		    "<input id=\"search\" type=\"search\" autocomplete=\"off\" spellcheck=\"false\">"
 		    "<button type=\"button\" id=\"turn\">Show as flames</button>"
 		    "<button type=\"button\" id=\"whole\" disabled>Show the whole</button></div>\n",
 		    out);
 	put_legend(v, out);
-	(void)fputs("<div id=\"graph\" role=\"group\" aria-label=\"Functions below their callers\"></div>\n"
-		    "<p id=\"said\" role=\"status\"></p>\n"
-		    "<p class=\"note\">Width is share. A click or Enter zooms; arrows move, Esc shows the whole, / searches. "
-		    "Functions below 0.01 % are left out.</p>\n"
-		    "<noscript><p>The drawing needs JavaScript; the table does not.</p></noscript>\n</section>\n",
-		    out);
+	(void)fputs(
+		"<div id=\"graph\" role=\"group\" aria-label=\"Functions below their callers\"></div>\n"
+		"<p id=\"said\" role=\"status\"></p>\n"
+		"<p class=\"note\">Width is share. A click or Enter zooms; arrows move, Esc shows the "
+		"whole, / searches. Functions below 0.01 % are left out.</p>\n"
+		"<noscript><p>The drawing needs JavaScript; the table does not.</p></noscript>\n</section>\n",
+		out);
 	put_data(v, out);
 }
 

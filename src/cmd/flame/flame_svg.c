@@ -18,12 +18,15 @@
 static const char style[] =
 	"<style>\n" /* without CSS variables, which not every viewer knows */
 	".fg-text{font:12px ui-monospace,\"DejaVu Sans Mono\",monospace;fill:#1f2328}"
-	".fg-head{font:600 17px system-ui,sans-serif;fill:#1f2328}.fg-soft{font:13px system-ui,sans-serif;fill:#59636e}\n"
-	".fg-paper{fill:#ffffff}.fg-u0{fill:#ffd8a8}.fg-u1{fill:#ffcba4}.fg-u2{fill:#ffe3b3}.fg-u3{fill:#fbd0b8}"
+	".fg-head{font:600 17px system-ui,sans-serif;fill:#1f2328}.fg-soft{font:13px "
+	"system-ui,sans-serif;fill:#59636e}\n"
+	".fg-paper{fill:#ffffff}.fg-u0{fill:#ffd8a8}.fg-u1{fill:#ffcba4}.fg-u2{fill:#ffe3b3}"
+	".fg-u3{fill:#fbd0b8}"
 	".fg-k{fill:#bcd9f5}.fg-p{fill:#d5dbe1}.fg-x{fill:#e4e4e4}\n"
 	".fg-m1{fill:#ffe1dc}.fg-m2{fill:#ffb8ad}.fg-m3{fill:#ff9384}.fg-l1{fill:#dcebff}.fg-l2{fill:#b5d4ff}"
 	".fg-l3{fill:#8dbcff}.fg-same{fill:#e9ecef}\n"
-	"@media (prefers-color-scheme:dark){.fg-text,.fg-head{fill:#e6edf3}.fg-soft{fill:#9198a1}.fg-paper{fill:#0d1117}"
+	"@media (prefers-color-scheme:dark){.fg-text,.fg-head{fill:#e6edf3}.fg-soft{fill:#9198a1}"
+	".fg-paper{fill:#0d1117}"
 	".fg-u0{fill:#6b3f12}.fg-u1{fill:#70391c}.fg-u2{fill:#5d4711}.fg-u3{fill:#69381f}.fg-k{fill:#1f4668}"
 	".fg-p{fill:#39424c}.fg-x{fill:#3a3a3a}\n"
 	".fg-m1{fill:#4a2320}.fg-m2{fill:#6e2a24}.fg-m3{fill:#8f2f27}.fg-l1{fill:#1c2f4a}.fg-l2{fill:#1c426e}"
@@ -32,7 +35,7 @@ static const char style[] =
 struct svg_frames {
 	const struct flame_view *view;
 	FILE *out;
-	double height; /* height of all rows */
+	double height;	  /* height of all rows */
 	size_t deepest;	  /* depth of the deepest frame */
 	bool is_measured; /* false: svg_walk() writes nothing and only finds DEEPEST */
 };
@@ -88,7 +91,8 @@ static double share_of(const struct flame_view *v, const struct flame_frame *fra
 	return v->other ? (here + flame_share(v->flame, frame->total, FLAME_OTHER)) / 2 : here;
 }
 
-static void put_frame(struct svg_frames *s, const struct flame_frame *frame, double x, double width, size_t depth)
+static void put_frame(struct svg_frames *s, const struct flame_frame *frame, double x, double width,
+		      size_t depth)
 {
 	const struct flame_view *v = s->view;
 	const struct flame_name *name = &v->flame->name[frame->name];
@@ -100,12 +104,15 @@ static void put_frame(struct svg_frames *s, const struct flame_frame *frame, dou
 	html_text(s->out, name->text);
 	(void)fprintf(s->out, ": ");
 	html_text(s->out, flame_view_value(v, frame->total[FLAME_THIS], value));
-	(void)fprintf(s->out, ", %s", flame_view_share(flame_share(v->flame, frame->total, FLAME_THIS), share));
+	(void)fprintf(s->out, ", %s",
+		      flame_view_share(flame_share(v->flame, frame->total, FLAME_THIS), share));
 	if (v->other)
 		(void)fprintf(s->out, "; before %s",
 			      flame_view_share(flame_share(v->flame, frame->total, FLAME_OTHER), share));
-	(void)fprintf(s->out, "</title><rect class=\"fg-%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" rx=\"1\"/>",
-		      class_of(v, frame), x, y, width > 1 ? width - 0.5 : width, ROW - 1);
+	(void)fprintf(
+		s->out,
+		"</title><rect class=\"fg-%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" rx=\"1\"/>",
+		class_of(v, frame), x, y, width > 1 ? width - 0.5 : width, ROW - 1);
 	if (width > 3 * LETTER) {
 		(void)fprintf(s->out, "<text class=\"fg-text\" x=\"%.2f\" y=\"%.0f\">", x + 3, y + ROW - 5);
 		html_text(s->out, text_cell(name->text, letters < 200 ? letters : 200, text, sizeof(text)));
@@ -146,12 +153,14 @@ void flame_view_svg(const struct flame_view *v, FILE *out)
 	s.height = (double)(s.deepest * ROW);
 	s.is_measured = true;
 	height = TOP + s.height + 8;
-	(void)fprintf(out,
-		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-		      "role=\"img\">\n<title>Flame graph of ",
-		      WIDTH, height, WIDTH, height);
+	(void)fprintf(
+		out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 "
+		"%.0f %.0f\" role=\"img\">\n<title>Flame graph of ",
+		WIDTH, height, WIDTH, height);
 	html_text(out, v->title);
-	(void)fprintf(out, "</title>\n%s<rect class=\"fg-paper\" width=\"%.0f\" height=\"%.0f\"/>\n", style, WIDTH, height);
+	(void)fprintf(out, "</title>\n%s<rect class=\"fg-paper\" width=\"%.0f\" height=\"%.0f\"/>\n", style,
+		      WIDTH, height);
 	(void)fprintf(out, "<text class=\"fg-head\" x=\"3\" y=\"20\">");
 	html_text(out, v->title);
 	(void)fprintf(out, "</text>\n<text class=\"fg-soft\" x=\"3\" y=\"42\">");

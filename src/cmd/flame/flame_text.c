@@ -56,13 +56,15 @@ const char *flame_view_value(const struct flame_view *v, double value, char *buf
 	char time[SCREEN_TEXT_MAX];
 
 	if (!strcmp(v->unit, "nanoseconds"))
-		(void)snprintf(buf, FLAME_VALUE_SIZE, "%s", screen_time(value < 1e18 ? (uint64_t)value : (uint64_t)1e18, time));
+		(void)snprintf(buf, FLAME_VALUE_SIZE, "%s",
+			       screen_time(value < 1e18 ? (uint64_t)value : (uint64_t)1e18, time));
 	else if (!strcmp(v->unit, "cycles"))
 		write_count(value, buf);
 	else if (!strcmp(v->unit, "joules"))
 		(void)snprintf(buf, FLAME_VALUE_SIZE, value < 1000 ? "%.3g J" : "%.0f J", value);
 	else
-		(void)snprintf(buf, FLAME_VALUE_SIZE, "%.0f %.32s", value, strcmp(v->unit, "count") != 0 ? v->unit : "");
+		(void)snprintf(buf, FLAME_VALUE_SIZE, "%.0f %.32s", value,
+			       strcmp(v->unit, "count") != 0 ? v->unit : "");
 	return buf;
 }
 
@@ -77,8 +79,10 @@ const char *flame_view_stacks(const struct flame_view *v, enum flame_side side, 
 	const struct flame *f = v->flame;
 	char whole[SCREEN_TEXT_MAX], cut[SCREEN_TEXT_MAX], failed[SCREEN_TEXT_MAX];
 
-	(void)snprintf(buf, size, "%s whole, %s cut, %s failed", screen_share(flame_share(f, f->whole, side), whole),
-		       screen_share(flame_share(f, f->cut, side), cut), screen_share(flame_share(f, f->failed, side), failed));
+	(void)snprintf(buf, size, "%s whole, %s cut, %s failed",
+		       screen_share(flame_share(f, f->whole, side), whole),
+		       screen_share(flame_share(f, f->cut, side), cut),
+		       screen_share(flame_share(f, f->failed, side), failed));
 	return buf;
 }
 
@@ -87,14 +91,18 @@ const char *flame_view_stacks(const struct flame_view *v, enum flame_side side, 
 static void put_row(const struct flame_view *v, const struct flame_name *n, FILE *out)
 {
 	const struct flame *f = v->flame;
-	const char *mark = n->kind == FLAME_KERNEL ? " (kernel)" : n->kind == FLAME_PROCESS ? " (process)" : "";
+	const char *mark = n->kind == FLAME_KERNEL  ? " (kernel)" :
+			   n->kind == FLAME_PROCESS ? " (process)" :
+						      "";
 	const size_t columns = (v->other ? DIFFERENCE_COLUMNS : NAME_COLUMNS) - strlen(mark);
 	char name[4 * NAME_COLUMNS + 1];
 
 	(void)fprintf(out, "%6.1f %% %6.1f %%  ", 100 * flame_share(f, n->self, FLAME_THIS),
 		      100 * flame_share(f, n->total, FLAME_THIS));
 	if (v->other)
-		(void)fprintf(out, "%+7.1f   ", 100 * (flame_share(f, n->self, FLAME_THIS) - flame_share(f, n->self, FLAME_OTHER)));
+		(void)fprintf(out, "%+7.1f   ",
+			      100 * (flame_share(f, n->self, FLAME_THIS) -
+				     flame_share(f, n->self, FLAME_OTHER)));
 	(void)fprintf(out, "%s%s\n", text_cell(n->text, columns, name, sizeof(name)), mark);
 }
 
@@ -103,7 +111,8 @@ static void put_summary(const struct flame_view *v, enum flame_side side, const 
 	const struct flame *f = v->flame;
 	char value[FLAME_VALUE_SIZE], stacks[128];
 
-	(void)fprintf(out, "%s: %s of %s", title, flame_view_value(v, f->frame[FLAME_ROOT].total[side], value), v->what);
+	(void)fprintf(out, "%s: %s of %s", title,
+		      flame_view_value(v, f->frame[FLAME_ROOT].total[side], value), v->what);
 	if (f->samples[side]) /* waits are counted, not sampled */
 		(void)fprintf(out, ", %" PRIu64 " samples", f->samples[side]);
 	(void)fputc('\n', out);
@@ -180,7 +189,8 @@ void flame_view_folded(const struct flame_view *v, FILE *out)
 
 			for (c = name->text; *c; c++)
 				(void)fputc(*c == ';' ? ':' : *c, out); /* ';' separates frames */
-			(void)fprintf(out, "%s%s", name->kind == FLAME_KERNEL ? "_[k]" : "", k + 1 < n ? ";" : "");
+			(void)fprintf(out, "%s%s", name->kind == FLAME_KERNEL ? "_[k]" : "",
+				      k + 1 < n ? ";" : "");
 		}
 		(void)fprintf(out, " %.0f\n", value);
 	}
@@ -196,7 +206,8 @@ void flame_json_text(FILE *out, const char *text)
 			(void)fputc('?', out);
 		else if (*text == '"' || *text == '\\')
 			(void)fprintf(out, "\\%c", *text);
-		else if (*text == '<' || *text == '>' || *text == '&') /* so that "</script>" does not end the element */
+		/* so that "</script>" does not end the element */
+		else if (*text == '<' || *text == '>' || *text == '&')
 			(void)fprintf(out, "\\u%04x", *text);
 		else
 			(void)fwrite(text, 1, len, out);
@@ -230,7 +241,9 @@ void flame_view_speedscope(const struct flame_view *v, FILE *out)
 	const char *comma = "";
 	size_t i;
 
-	(void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"ceems\",\"name\":", out);
+	(void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+		    "\"exporter\":\"ceems\",\"name\":",
+		    out);
 	flame_json_text(out, v->title);
 	(void)fputs(",\"shared\":{\"frames\":[", out);
 	for (i = 0; i < f->nnames; i++) {
@@ -241,7 +254,8 @@ void flame_view_speedscope(const struct flame_view *v, FILE *out)
 	(void)fputs("]},\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
 	flame_json_text(out, v->what);
 	(void)fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%.17g,\"samples\":[",
-		      !strcmp(v->unit, "nanoseconds") ? "nanoseconds" : "none", f->frame[FLAME_ROOT].total[FLAME_THIS]);
+		      !strcmp(v->unit, "nanoseconds") ? "nanoseconds" : "none",
+		      f->frame[FLAME_ROOT].total[FLAME_THIS]);
 	put_stacks(f, out);
 	(void)fputs("],\"weights\":[", out);
 	for (i = 1; i < f->nframes; i++)

@@ -11,12 +11,13 @@
 
 struct flame_view {
 	const struct flame *flame;
-	const char *title;	/* such as "job 7 on 2 nodes" */
-	const char *other;	/* title of the profile to compare with, or NULL */
-	const char *what;	/* what the values are: "CPU time", "CPU cycles" or "energy" */
-	const char *unit;	/* unit of the values: "nanoseconds", "cycles", "joules", or another one of a file */
+	const char *title; /* such as "job 7 on 2 nodes" */
+	const char *other; /* title of the profile to compare with, or NULL */
+	const char *what;  /* what the values are: "CPU time", "CPU cycles" or "energy" */
+	/* unit of the values: "nanoseconds", "cycles", "joules", or another one of a file */
+	const char *unit;
 	const char *note;	/* how the values were found, or NULL */
-	const char *const *gap;	/* lines that say which samples were lost or left out; ended by NULL */
+	const char *const *gap; /* lines that say which samples were lost or left out; ended by NULL */
 };
 
 /* Sets WHAT and UNIT of V for values of TYPE. */
@@ -32,7 +33,9 @@ const char *flame_view_stacks(const struct flame_view *v, enum flame_side side, 
 
 /* Writes a table of 80 columns with the ROWS largest functions. 0 or -ENOMEM. */
 int flame_view_table(const struct flame_view *v, size_t rows, FILE *out);
-/* Writes a line such as "a;b;c 12" for each stack. The value is in its unit, but joules are in microjoules. */
+/*
+ * Writes a line such as "a;b;c 12" for each stack. The value is in its unit, but joules are in microjoules.
+ */
 void flame_view_folded(const struct flame_view *v, FILE *out);
 /* Writes the file format of speedscope. */
 void flame_view_speedscope(const struct flame_view *v, FILE *out);

@@ -110,14 +110,15 @@ static void print_no_advice(const struct record *r, const struct advice_site *si
 	if (r->state && !strcmp(r->state, "RUNNING"))
 		cmd_print("  no advice: the job still runs");
 	else if (f.known[FACT_ELAPSED] && f.value[FACT_ELAPSED] < site->min_elapsed_s)
-		cmd_print("  no advice: the job ran for less than %s", screen_seconds((uint64_t)site->min_elapsed_s, text));
+		cmd_print("  no advice: the job ran for less than %s",
+			  screen_seconds((uint64_t)site->min_elapsed_s, text));
 	else
 		cmd_print("  no advice: no rule finds anything to change");
 }
 
 /* Prints the values that triggered each advice, and the reason for its rule. */
-static void print_reasons(const struct record *r, const struct advice_site *site, uint64_t now, const struct advice *a,
-			  size_t n)
+static void print_reasons(const struct record *r, const struct advice_site *site, uint64_t now,
+			  const struct advice *a, size_t n)
 {
 	char text[ADVICE_TEXT_MAX * 2];
 	size_t i;
@@ -125,7 +126,8 @@ static void print_reasons(const struct record *r, const struct advice_site *site
 	if (!n)
 		print_no_advice(r, site, now);
 	for (i = 0; i < n; i++) {
-		cmd_print("  %s: %s", a[i].rule->name, advice_explain(&a[i], r, site, now, text, sizeof(text)));
+		cmd_print("  %s: %s", a[i].rule->name,
+			  advice_explain(&a[i], r, site, now, text, sizeof(text)));
 		cmd_print("    %s", a[i].rule->why);
 		if (*advice_saving_text(&a[i], /* with_co2e= */ true, text, sizeof(text)))
 			cmd_print("    %s", text);
@@ -134,8 +136,8 @@ static void print_reasons(const struct record *r, const struct advice_site *site
 	}
 }
 
-static int print_screen(const struct job_options *o, const struct job_answer *a, const struct record *const *part,
-			size_t n)
+static int print_screen(const struct job_options *o, const struct job_answer *a,
+			const struct record *const *part, size_t n)
 {
 	struct advice advice[JOB_SCREEN_ADVICE];
 	const uint64_t now = wall_s();
@@ -149,8 +151,8 @@ static int print_screen(const struct job_options *o, const struct job_answer *a,
 }
 
 /* Prints PART[n]: one job, or the parts of one array or het job. */
-static int print_group(const struct job_options *o, const struct job_answer *a, const struct record *const *part,
-		       size_t n)
+static int print_group(const struct job_options *o, const struct job_answer *a,
+		       const struct record *const *part, size_t n)
 {
 	int rc = CMD_OK;
 	size_t i;
@@ -213,7 +215,10 @@ static int show_jobs(const struct job_options *o, struct job_answer *a)
 static int run(const struct job_options *o)
 {
 	static struct job_site site;
-	struct job_question q = { .ids = &o->ids, .cluster = o->cluster, .duplicates = o->duplicates, .qos = o->json,
+	struct job_question q = { .ids = &o->ids,
+				  .cluster = o->cluster,
+				  .duplicates = o->duplicates,
+				  .qos = o->json,
 				  .wait_ns = o->wait_ns };
 	struct job_answer a = { .site = &site };
 	int rc;
@@ -315,9 +320,5 @@ static int cmd_job_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_job = {
-	"job",
-	"[OPTION...] JOBID[.STEP][,...]...",
-	cmd_job_run,
-	job_options,
-	"ceems job --explain 1234",
+	"job", "[OPTION...] JOBID[.STEP][,...]...", cmd_job_run, job_options, "ceems job --explain 1234",
 };

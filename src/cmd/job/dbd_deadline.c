@@ -30,8 +30,10 @@ static void limit_question(enum slurmdb_question what)
 	if (what == SLURMDB_ASKS_NOTHING)
 		return;
 	/* "\r\033[K" clears the line, on which there may be a progress bar */
-	(void)snprintf(late, sizeof(late), "%sceems: slurmdbd did not answer within %u s; " DBD_DEADLINE_VARIABLE
-		       "=SECONDS is another limit\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", s);
+	(void)snprintf(late, sizeof(late),
+		       "%sceems: slurmdbd did not answer within %u s; " DBD_DEADLINE_VARIABLE
+		       "=SECONDS is another limit\n",
+		       isatty(STDERR_FILENO) ? "\r\033[K" : "", s);
 	(void)alarm(s);
 }
 

@@ -20,7 +20,8 @@ int job_ask_check_conf(void)
 {
 	const char *path = getenv("SLURM_CONF");
 
-	return path && access(path, R_OK) < 0 ? cmd_error("SLURM_CONF=%s: %s", path, strerror(errno)) : CMD_OK;
+	return path && access(path, R_OK) < 0 ? cmd_error("SLURM_CONF=%s: %s", path, strerror(errno)) :
+						CMD_OK;
 }
 
 /* If this returns NULL, slurmdbd searches all clusters. */
@@ -71,8 +72,8 @@ static int jobs_append(struct slurmdb_jobs *all, struct slurmdb_jobs *more)
 	return 0;
 }
 
-static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool script, struct slurmdb_jobs *ret,
-		    struct errmsg *err)
+static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool script,
+		    struct slurmdb_jobs *ret, struct errmsg *err)
 {
 	struct slurmdb_want want[SLURMDB_ASK_MAX];
 	size_t first = 0;
@@ -93,8 +94,9 @@ static int jobs_get(struct slurmdb_rows *rows, const struct job_ids *ids, bool s
 }
 
 /*
- * Returns true if slurmdbd has the end of the job or step, its usage, and the job's start. slurmctld may send the start up
- * to 5 s late. The end of a job may come before those of its steps, and slurmdbd shows the job's end for them until then.
+ * Returns true if slurmdbd has the end of the job or step, its usage, and the job's start. slurmctld may send
+ * the start up to 5 s late. The end of a job may come before those of its steps, and slurmdbd shows the job's
+ * end for them until then.
  */
 static bool has_ended(const struct job_id *id, const struct slurmdb_job *job)
 {
@@ -129,7 +131,8 @@ static bool have_ended(const struct job_ids *ids, const struct slurmdb_jobs *job
 }
 
 /* Asks slurmdbd again and again until all jobs have ended or the time is over. */
-static int jobs_await(struct slurmdb_rows *rows, const struct job_question *q, struct slurmdb_jobs *ret, struct errmsg *err)
+static int jobs_await(struct slurmdb_rows *rows, const struct job_question *q, struct slurmdb_jobs *ret,
+		      struct errmsg *err)
 {
 	const struct timespec pause = { .tv_sec = WAIT_PAUSE_S };
 	const uint64_t until = clock_mono_ns() + q->wait_ns;
@@ -229,7 +232,10 @@ static void jobs_sort(struct slurmdb_jobs *jobs, bool duplicates)
 	jobs->n = kept;
 }
 
-/* Asks sstat for the values of running steps, which slurmdbd does not have. sstat knows only jobs of this cluster. */
+/*
+ * Asks sstat for the values of running steps, which slurmdbd does not have. sstat knows
+ * only jobs of this cluster.
+ */
 static void ask_running(struct job_answer *a)
 {
 	_cleanup_free_ struct record **running = calloc(a->jobs.n + 1, sizeof(*running));
@@ -243,7 +249,8 @@ static void ask_running(struct job_answer *a)
 		if (!r->start || r->end)
 			continue;
 		if (*cluster && r->cluster && strcasecmp(cluster, r->cluster) != 0)
-			(void)snprintf(a->not_live, sizeof(a->not_live), "shown only on the job's own cluster");
+			(void)snprintf(a->not_live, sizeof(a->not_live),
+				       "shown only on the job's own cluster");
 		else
 			running[n++] = r;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_ask.h - asks slurmdbd and sstat for jobs by their ids, for the commands that show jobs. The answer has all tasks or
- * components of a job, in the order in which they are shown.
+ * job_ask.h - asks slurmdbd and sstat for jobs by their ids, for the commands that show jobs. The answer has
+ * all tasks or components of a job, in the order in which they are shown.
  */
 #ifndef CEEMS_CMD_JOB_ASK_H
 #define CEEMS_CMD_JOB_ASK_H

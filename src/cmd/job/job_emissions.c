@@ -39,8 +39,8 @@ static void print_factor(const struct values *f, const struct record_emissions *
 	note[0] = '\0';
 	for (i = 0; i < ARRAY_SIZE(part); i++)
 		if (*part[i])
-			used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%s",
-						 used ? ", " : "", part[i]);
+			used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%s", used ? ", " : "",
+						 part[i]);
 	if (*factor || *shares)
 		print_row("emission factor", *factor ? factor : shares, *factor ? shares : "");
 	if (*note)
@@ -53,8 +53,8 @@ static void print_factor(const struct values *f, const struct record_emissions *
 
 void job_emissions_print(const struct values *f, const struct record_emissions *e)
 {
-	static const enum metric factor[] = { METRIC_FRESH_FACTOR, METRIC_LAST_FACTOR,
-					      METRIC_STATIC_FACTOR, METRIC_DEFAULT_FACTOR };
+	static const enum metric factor[] = { METRIC_FRESH_FACTOR, METRIC_LAST_FACTOR, METRIC_STATIC_FACTOR,
+					      METRIC_DEFAULT_FACTOR };
 	char way[EQUIVALENT_TEXT_MAX];
 	char value[METRIC_TEXT_MAX];
 	size_t i;

@@ -49,9 +49,9 @@ static bool take_ids(const char *job, struct owner_name *ret)
 }
 
 /*
- * Reads the job and the step from a file name such as "ceems-trace-JOB.STEP-NODE.csv"; its prefix is "ceems-trace-".
- * stepfile_job_name() made JOB: "7"; "5_3-8" for task 3 of array 5, with job id 8; "21+1-22" for component 1 of het job
- * 21, with job id 22. False: the name has another form.
+ * Reads the job and the step from a file name such as "ceems-trace-JOB.STEP-NODE.csv"; its prefix is
+ * "ceems-trace-". stepfile_job_name() made JOB: "7"; "5_3-8" for task 3 of array 5, with job id 8; "21+1-22"
+ * for component 1 of het job 21, with job id 22. False: the name has another form.
  */
 static bool parse_name(const struct job_file_kind *kind, const char *name, struct owner_name *ret)
 {
@@ -128,7 +128,10 @@ static int is_listed(const struct dirent *d)
 	return is_wanted(listed->kind, d->d_name, listed->ids);
 }
 
-/* Takes the files in the order of their names, n2 before n10: the order of readdir() differs between file systems. */
+/*
+ * Takes the files in the order of their names, n2 before n10: the order of readdir()
+ * differs between file systems.
+ */
 static int find_in(struct file_search *s, const char *dir)
 {
 	struct dirent **list = NULL;
@@ -146,7 +149,8 @@ static int find_in(struct file_search *s, const char *dir)
 		    !is_callers(path, &uid))
 			continue;
 		if (s->is_found && uid != s->uid)
-			rc = cmd_error("%ss of job %s are of several users: name the files", s->kind->name, s->what);
+			rc = cmd_error("%ss of job %s are of several users: name the files", s->kind->name,
+				       s->what);
 		else
 			rc = s->take(s->owner, path);
 		s->uid = uid;
@@ -158,8 +162,9 @@ static int find_in(struct file_search *s, const char *dir)
 	return rc;
 }
 
-int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, const char *what, const char *const *dir,
-		   size_t ndirs, int (*take)(void *owner, const char *path), void *owner)
+int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, const char *what,
+		   const char *const *dir, size_t ndirs, int (*take)(void *owner, const char *path),
+		   void *owner)
 {
 	struct file_search s = { .kind = kind, .ids = ids, .what = what, .take = take, .owner = owner };
 	size_t i;
@@ -172,14 +177,14 @@ int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, 
 
 int job_files_none(const struct job_file_kind *kind, const char *what, const char *const *dir, size_t ndirs)
 {
-	return cmd_error("you own no %s of job %s in %s%s%s; use --dir to look in another folder", kind->name, what, dir[0],
-			 ndirs > 1 ? " or " : "", ndirs > 1 ? dir[1] : "");
+	return cmd_error("you own no %s of job %s in %s%s%s; use --dir to look in another folder", kind->name,
+			 what, dir[0], ndirs > 1 ? " or " : "", ndirs > 1 ? dir[1] : "");
 }
 
 #define NOT_BOTH "jobs, or names of files"
 
-int job_files_arguments(int argc, char **argv, struct job_ids *ids, int (*take)(void *owner, const char *path), void *owner,
-			char *what, size_t size)
+int job_files_arguments(int argc, char **argv, struct job_ids *ids,
+			int (*take)(void *owner, const char *path), void *owner, char *what, size_t size)
 {
 	struct errmsg err = { 0 };
 	bool has_file = false;

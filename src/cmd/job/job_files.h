@@ -17,22 +17,23 @@ struct job_file_name {
 };
 
 /*
- * Calls TAKE for each file of the jobs IDS in the folders DIR[ndirs], in each folder in the order of their names, with n2
- * before n10. WHAT names IDS in messages. Only files that the caller owns are taken. For root, files of any user are taken,
- * but files of two users are an error. The search stops when TAKE returns another value than CMD_OK, and returns that
- * value. To find no file is CMD_OK.
+ * Calls TAKE for each file of the jobs IDS in the folders DIR[ndirs], in each folder in the order of their
+ * names, with n2 before n10. WHAT names IDS in messages. Only files that the caller owns are taken. For root,
+ * files of any user are taken, but files of two users are an error. The search stops when TAKE returns
+ * another value than CMD_OK, and returns that value. To find no file is CMD_OK.
  */
-int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, const char *what, const char *const *dir,
-		   size_t ndirs, int (*take)(void *owner, const char *path), void *owner);
+int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, const char *what,
+		   const char *const *dir, size_t ndirs, int (*take)(void *owner, const char *path),
+		   void *owner);
 /* Says that there was none. Returns CMD_FAILED. */
 int job_files_none(const struct job_file_kind *kind, const char *what, const char *const *dir, size_t ndirs);
 
 /*
- * Of arguments: adds what are ids to IDS and calls TAKE for what are names of files, which must not be mixed. Writes the
- * ids to WHAT[SIZE], separated by commas; empty: files.
+ * Of arguments: adds what are ids to IDS and calls TAKE for what are names of files, which must not be mixed.
+ * Writes the ids to WHAT[SIZE], separated by commas; empty: files.
  */
-int job_files_arguments(int argc, char **argv, struct job_ids *ids, int (*take)(void *owner, const char *path), void *owner,
-			char *what, size_t size);
+int job_files_arguments(int argc, char **argv, struct job_ids *ids,
+			int (*take)(void *owner, const char *path), void *owner, char *what, size_t size);
 
 /* Whose a file is by its name; false: it has another name, and *RET is empty. */
 bool job_files_name(const struct job_file_kind *kind, const char *path, struct job_file_name *ret);

@@ -135,8 +135,10 @@ static int add_id(struct job_ids *ids, const char *text, struct errmsg *err)
 	if (!*text)
 		return errmsg_set(err, -EINVAL, "an empty job id");
 	if (!parse_id(text, &id, &tasks))
-		return errmsg_set(err, -EINVAL, "'%s' is not a job id: write 12, 12_3, 12_[1-4] or 12+1, with .0, "
-						".batch or .extern for a step", text);
+		return errmsg_set(err, -EINVAL,
+				  "'%s' is not a job id: write 12, 12_3, 12_[1-4] or 12+1, with .0, "
+				  ".batch or .extern for a step",
+				  text);
 	rc = tasks ? add_tasks(ids, id, tasks) : job_ids_append(ids, &id);
 	if (rc == -ERANGE)
 		return errmsg_set(err, rc, "'%s': more than %d jobs at once", text, JOB_IDS_MAX);

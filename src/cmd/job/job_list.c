@@ -22,10 +22,14 @@ static const char *time_text(uint64_t t, char *buf, size_t size)
 	return buf;
 }
 
-/* Returns true if metric M has a line: it is known, or slurmdbd could know it. Emissions have lines of their own. */
+/*
+ * Returns true if metric M has a line: it is known, or slurmdbd could know it. Emissions
+ * have lines of their own.
+ */
 static bool is_shown(const struct values *f, enum metric m)
 {
-	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO) || m == METRIC_CO2E)
+	if (metric_table[m].kind == KIND_NODES || (metric_table[m].flags & METRIC_IN_RATIO) ||
+	    m == METRIC_CO2E)
 		return true;
 	if (!strcmp(metric_table[m].group, "emissions"))
 		return false; /* job_emissions_print() prints them */
@@ -97,8 +101,7 @@ static void print_largest(const struct record_step *s, const char *label, const 
 /* Returns the text of a step's value, or "n/a". */
 static const char *cell(const struct record_step *s, enum metric m, char *buf)
 {
-	return values_has(&s->values, m) ? metric_text(&s->values, m, buf, METRIC_TEXT_MAX) :
-					     "n/a";
+	return values_has(&s->values, m) ? metric_text(&s->values, m, buf, METRIC_TEXT_MAX) : "n/a";
 }
 
 static const char *ratio_cell(const struct record_step *s, enum derived d, char *buf)
@@ -124,9 +127,10 @@ static void print_step_row(const struct record_step *s)
 	if (record_step_cpu_time(s, &ns))
 		(void)metric_text_value(UNIT_NS, ns, cpu, sizeof(cpu));
 	(void)text_cell(name, NAME_COLUMNS, text, sizeof(text));
-	printf("  %-12s %s%*s %-11.11s %12s %12s %12s %12s %12s\n", ledger_step_name(s->step_id, id, sizeof(id)), text,
-	       (int)(NAME_COLUMNS - text_columns(text)), "", s->state, cpu, cell(s, METRIC_ENERGY, energy),
-	       cell(s, METRIC_CO2E, co2e), cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
+	printf("  %-12s %s%*s %-11.11s %12s %12s %12s %12s %12s\n",
+	       ledger_step_name(s->step_id, id, sizeof(id)), text, (int)(NAME_COLUMNS - text_columns(text)),
+	       "", s->state, cpu, cell(s, METRIC_ENERGY, energy), cell(s, METRIC_CO2E, co2e),
+	       cell(s, METRIC_IO_READ_BYTES, rd), cell(s, METRIC_IO_WRITE_BYTES, wr));
 }
 
 static void print_long_row(const struct record_step *s)
@@ -139,13 +143,11 @@ static void print_long_row(const struct record_step *s)
 	if (record_step_imbalance(s, METRIC_CPU_TIME, &v))
 		(void)snprintf(imbalance, sizeof(imbalance), "%.1f %%", 100 * v);
 	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n",
-	       ledger_step_name(s->step_id, id, sizeof(id)),
-	       ratio_cell(s, DERIVED_CPU_EFFICIENCY, t[0]), imbalance,
-	       ratio_cell(s, DERIVED_RUN_DELAY_RATE, t[1]), ratio_cell(s, DERIVED_IPC, t[2]),
-	       ratio_cell(s, DERIVED_FLOP_PER_S, t[3]),
-	       ratio_cell(s, DERIVED_MEMORY_BYTES_PER_S, t[4]),
-	       ratio_cell(s, DERIVED_CACHE_MISS_RATE, t[5]),
-	       cell(s, METRIC_TCP_RECEIVED_BYTES, t[6]), cell(s, METRIC_TCP_SENT_BYTES, t[7]));
+	       ledger_step_name(s->step_id, id, sizeof(id)), ratio_cell(s, DERIVED_CPU_EFFICIENCY, t[0]),
+	       imbalance, ratio_cell(s, DERIVED_RUN_DELAY_RATE, t[1]), ratio_cell(s, DERIVED_IPC, t[2]),
+	       ratio_cell(s, DERIVED_FLOP_PER_S, t[3]), ratio_cell(s, DERIVED_MEMORY_BYTES_PER_S, t[4]),
+	       ratio_cell(s, DERIVED_CACHE_MISS_RATE, t[5]), cell(s, METRIC_TCP_RECEIVED_BYTES, t[6]),
+	       cell(s, METRIC_TCP_SENT_BYTES, t[7]));
 }
 
 /* Prints the steps, and then the extern step, which is their sum. */
@@ -165,12 +167,11 @@ static void print_steps(const struct record *r)
 {
 	if (!r->nsteps)
 		return;
-	printf("  %-12s %-10s %-11s %12s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE", "CPU TIME", "ENERGY",
-	       "EMISSIONS", "READ", "WRITTEN");
+	printf("  %-12s %-10s %-11s %12s %12s %12s %12s %12s\n", "STEP", "NAME", "STATE", "CPU TIME",
+	       "ENERGY", "EMISSIONS", "READ", "WRITTEN");
 	print_rows(r, print_step_row);
-	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n", "STEP", "CPU EFF",
-	       "IMBALANCE", "CPU WAIT", "IPC", "FP RATE", "MEMORY BW", "MISSES", "TCP IN",
-	       "TCP OUT");
+	printf("  %-12s %9s %9s %9s %6s %14s %12s %9s %12s %12s\n", "STEP", "CPU EFF", "IMBALANCE",
+	       "CPU WAIT", "IPC", "FP RATE", "MEMORY BW", "MISSES", "TCP IN", "TCP OUT");
 	print_rows(r, print_long_row);
 }
 
@@ -182,8 +183,8 @@ void job_list_print(const struct record *r)
 
 	cmd_print("job %u  %s  %s  user %s  account %s  nodes %s  cluster %s", r->job_id,
 		  r->job_name ? r->job_name : "-", r->state ? r->state : "-",
-		  r->user_name ? r->user_name : "-", r->account ? r->account : "-",
-		  r->nodes ? r->nodes : "-", r->cluster ? r->cluster : "-");
+		  r->user_name ? r->user_name : "-", r->account ? r->account : "-", r->nodes ? r->nodes : "-",
+		  r->cluster ? r->cluster : "-");
 	printf("  %-22s %s to %s\n", "time", time_text(r->start, start, sizeof(start)),
 	       time_text(r->end, end, sizeof(end)));
 	if (*r->energy.source)

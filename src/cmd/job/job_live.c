@@ -11,7 +11,7 @@
 #define DEADLINE_S "10"
 #define TIMED_OUT 124 /* exit status of timeout(1) when the time is over */
 #define NOT_FOUND 127 /* exit status of a shell that does not find the command */
-#define NFIELDS 5 /* fields in a line of sstat's output, see make_command() */
+#define NFIELDS 5     /* fields in a line of sstat's output, see make_command() */
 
 static bool is_running(const struct record *r)
 {
@@ -150,7 +150,8 @@ void job_live_read(FILE *from, struct record *const *r, size_t n, char why[JOB_L
  */
 static size_t make_command(struct record *const *r, size_t n, char *buf, size_t size)
 {
-	size_t used = (size_t)snprintf(buf, size, "exec timeout " DEADLINE_S " sstat -a -n -P --noconvert -o JobID,"
+	size_t used = (size_t)snprintf(buf, size,
+				       "exec timeout " DEADLINE_S " sstat -a -n -P --noconvert -o JobID,"
 				       "TRESUsageInTot,TRESUsageInMax,TRESUsageOutTot,TRESUsageOutMax -j ");
 	size_t asked = 0;
 	size_t i;

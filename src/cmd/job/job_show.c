@@ -3,7 +3,8 @@
 
 #include "src/libcore/metric_text.h"
 
-struct job_screen job_show_make(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now)
+struct job_screen job_show_make(const struct job_answer *a, const struct record *const *part, size_t n,
+				uint64_t now)
 {
 	const char *cluster = a->site->cluster;
 
@@ -16,7 +17,8 @@ struct job_screen job_show_make(const struct job_answer *a, const struct record 
 	};
 }
 
-int job_show(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now, bool colour, FILE *out)
+int job_show(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now,
+	     bool colour, FILE *out)
 {
 	struct job_screen_advice line[JOB_SCREEN_ADVICE];
 	struct advice advice[JOB_SCREEN_ADVICE];
@@ -32,7 +34,8 @@ int job_show(const struct job_answer *a, const struct record *const *part, size_
 		line[i] = (struct job_screen_advice){
 			.what = advice[i].what,
 			.type = advice[i].type,
-			.saved = advice_saving_text(&advice[i], /* with_co2e= */ false, saved[i], sizeof(saved[i])),
+			.saved = advice_saving_text(&advice[i], /* with_co2e= */ false, saved[i],
+						    sizeof(saved[i])),
 		};
 	return job_screen_print(out, &s);
 }

@@ -11,9 +11,11 @@
 #include "src/librecord/job_screen.h"
 
 /* Returns the screen of the jobs PART[n] of A, without advice. Borrows from A and PART. */
-struct job_screen job_show_make(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now);
+struct job_screen job_show_make(const struct job_answer *a, const struct record *const *part, size_t n,
+				uint64_t now);
 
 /* Prints the screen of the jobs PART[n] of A, with advice if N is 1. -ENOMEM. */
-int job_show(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now, bool colour, FILE *out);
+int job_show(const struct job_answer *a, const struct record *const *part, size_t n, uint64_t now,
+	     bool colour, FILE *out);
 
 #endif

@@ -31,8 +31,7 @@ static void job_site_read_slurm(struct job_site *site, const char *conf)
 		return;
 	name = slurmconf_get(sc, "ClusterName");
 	(void)snprintf(site->cluster, sizeof(site->cluster), "%s", name ? name : "");
-	site->unmeasured = is_none(slurmconf_get(sc, "AcctGatherEnergyType"),
-				   "acct_gather_energy/none");
+	site->unmeasured = is_none(slurmconf_get(sc, "AcctGatherEnergyType"), "acct_gather_energy/none");
 	site->no_usage = is_none(slurmconf_get(sc, "JobAcctGatherType"), "jobacct_gather/none");
 	timeout = slurmconf_get(sc, "MessageTimeout");
 	if (timeout && parse_u64(timeout, &s) == 0 && s <= UINT16_MAX)

@@ -21,9 +21,9 @@ struct job_site {
 	struct factor_series series;
 	bool has_chain;
 	struct record_names names;
-	char cluster[256]; /* ClusterName; empty: not known */
-	bool unmeasured;   /* AcctGatherEnergyType is none */
-	bool no_usage;	   /* JobAcctGatherType is none */
+	char cluster[256];		/* ClusterName; empty: not known */
+	bool unmeasured;		/* AcctGatherEnergyType is none */
+	bool no_usage;			/* JobAcctGatherType is none */
 	unsigned int message_timeout_s; /* MessageTimeout; 0: not set */
 	struct advice_site advice;
 };

@@ -112,7 +112,9 @@ static int print_list(struct jobs_list *l)
 
 /* --- one run ----------------------------------------------------------------------------------- */
 
-/* Returns true if the default columns include SORT, the column to sort by. NULL is the default sort column. */
+/*
+ * Returns true if the default columns include SORT, the column to sort by. NULL is the default sort column.
+ */
 static bool is_shown(const char *sort)
 {
 	struct jobs_column column;
@@ -139,7 +141,8 @@ static int list_init(struct jobs_list *l)
 	if (o->by ? !jobs_sum_find(sort, &l->group_sort) :
 		    !jobs_column_find(sort, &l->sort) || !jobs_is_sortable(&l->sort)) {
 		return cmd_usage_error(&cmd_jobs, "cannot sort by '%s': %s", sort,
-				       o->by ? jobs_sum_names(names, sizeof(names)) : "a number or a time of --helpformat");
+				       o->by ? jobs_sum_names(names, sizeof(names)) :
+					       "a number or a time of --helpformat");
 	}
 	l->groups.by = o->by;
 	l->cell = calloc(l->columns.n, sizeof(*l->cell));
@@ -210,9 +213,10 @@ static int map_state(const char *item, char **ret, struct errmsg *err)
 	static const struct {
 		const char *code, *name;
 	} states[] = {
-		{ "BF", "BOOT_FAIL" }, { "CA", "CANCELLED" },	  { "CD", "COMPLETED" }, { "DL", "DEADLINE" },
-		{ "F", "FAILED" },     { "NF", "NODE_FAIL" },	  { "PD", "PENDING" },	 { "PR", "PREEMPTED" },
-		{ "R", "RUNNING" },    { "RQ", "REQUEUED" },	  { "RS", "RESIZING" },	 { "RV", "REVOKED" },
+		{ "BF", "BOOT_FAIL" }, { "CA", "CANCELLED" },	   { "CD", "COMPLETED" },
+		{ "DL", "DEADLINE" },  { "F", "FAILED" },	   { "NF", "NODE_FAIL" },
+		{ "PD", "PENDING" },   { "PR", "PREEMPTED" },	   { "R", "RUNNING" },
+		{ "RQ", "REQUEUED" },  { "RS", "RESIZING" },	   { "RV", "REVOKED" },
 		{ "S", "SUSPENDED" },  { "OOM", "OUT_OF_MEMORY" }, { "TO", "TIMEOUT" },
 	};
 	size_t i;
@@ -228,7 +232,9 @@ static int map_state(const char *item, char **ret, struct errmsg *err)
 
 static int set_time(const struct cmd_info *self, uint64_t *ret, uint64_t now, const char *text)
 {
-	return when_parse(text, now, ret) < 0 ? cmd_usage_error(self, "'%s' is not a time: write " WHEN_FORMS, text) : CMD_OK;
+	return when_parse(text, now, ret) < 0 ?
+		       cmd_usage_error(self, "'%s' is not a time: write " WHEN_FORMS, text) :
+		       CMD_OK;
 }
 
 enum { OPT_CSV = 256, OPT_GROUP, OPT_JSON, OPT_NAME, OPT_SORT, OPT_TOP };
@@ -269,8 +275,10 @@ static int set_option(const struct cmd_info *self, struct jobs_options *o, int c
 	case OPT_GROUP:
 		return jobs_group_find(optarg, &o->by) ?
 			       CMD_OK :
-			       cmd_usage_error(self, "--group-by=%s: not one of user, account, partition, name, "
-						     "day, month", optarg);
+			       cmd_usage_error(self,
+					       "--group-by=%s: not one of user, account, partition, name, "
+					       "day, month",
+					       optarg);
 	case OPT_TOP:
 		if (parse_u64(optarg, &n) < 0 || !n || n > UINT32_MAX)
 			return cmd_usage_error(self, "--top=%s: not a number above 0", optarg);
@@ -309,7 +317,8 @@ static const struct cmd_option jobs_options[] = {
 	{ 0 },
 };
 
-static int parse_args(const struct cmd_info *self, int argc, char **argv, struct jobs_options *o, bool *ret_done)
+static int parse_args(const struct cmd_info *self, int argc, char **argv, struct jobs_options *o,
+		      bool *ret_done)
 {
 	int rc = CMD_OK;
 	int c;
@@ -353,9 +362,5 @@ static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_jobs = {
-	"jobs",
-	"[OPTION...]",
-	cmd_jobs_run,
-	jobs_options,
-	"ceems jobs -S now-7days --sort wasted --top 10",
+	"jobs", "[OPTION...]", cmd_jobs_run, jobs_options, "ceems jobs -S now-7days --sort wasted --top 10",
 };

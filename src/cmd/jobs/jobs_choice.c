@@ -15,7 +15,8 @@ void jobs_choice_fini(struct jobs_choice *j)
 	text_list_fini(&j->names);
 }
 
-int jobs_choice_texts(const struct cmd_info *self, struct text_list *list, const char *by_comma, text_list_map *map)
+int jobs_choice_texts(const struct cmd_info *self, struct text_list *list, const char *by_comma,
+		      text_list_map *map)
 {
 	struct errmsg err = { 0 };
 	int rc = text_list_add(list, by_comma, map, &err);

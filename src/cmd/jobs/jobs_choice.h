@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_choice.h - which jobs `ceems jobs` and `ceems report` ask slurmdbd for: users, accounts, partitions, cluster.
+ * jobs_choice.h - which jobs `ceems jobs` and `ceems report` ask slurmdbd for: users, accounts, partitions,
+ * cluster.
  */
 #ifndef CEEMS_CMD_JOBS_CHOICE_H
 #define CEEMS_CMD_JOBS_CHOICE_H
@@ -23,14 +24,15 @@ void jobs_choice_fini(struct jobs_choice *j);
 int jobs_choice_set(const struct cmd_info *self, struct jobs_choice *j, int c);
 
 /* Calls text_list_add() and prints its error. */
-int jobs_choice_texts(const struct cmd_info *self, struct text_list *list, const char *by_comma, text_list_map *map);
+int jobs_choice_texts(const struct cmd_info *self, struct text_list *list, const char *by_comma,
+		      text_list_map *map);
 
 /* Chooses the caller's own jobs if J has no users. */
 int jobs_choice_self(const struct cmd_info *self, struct jobs_choice *j);
 
 /*
- * Returns true if J chooses job R by user, account and partition, as slurmdbd does with jobs_choice_filter(). The job's
- * name does not count, nor does its user if ALL_USERS.
+ * Returns true if J chooses job R by user, account and partition, as slurmdbd does with jobs_choice_filter().
+ * The job's name does not count, nor does its user if ALL_USERS.
  */
 bool jobs_choice_has(const struct jobs_choice *j, const struct record *r, bool all_users);
 

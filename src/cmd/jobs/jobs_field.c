@@ -17,7 +17,6 @@
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/round.h"
 
-
 void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now)
 {
 	const struct job_screen at = { .now = now };
@@ -60,7 +59,8 @@ static void put_time(struct cell *cell, uint64_t s)
 	cell_count(cell, s);
 	if (s >= 86400)
 		(void)snprintf(cell->shown, sizeof(cell->shown), "%" PRIu64 "-%02u:%02u:%02u", s / 86400,
-			       (unsigned int)(s / 3600 % 24), (unsigned int)(s / 60 % 60), (unsigned int)(s % 60));
+			       (unsigned int)(s / 3600 % 24), (unsigned int)(s / 60 % 60),
+			       (unsigned int)(s % 60));
 	else
 		(void)snprintf(cell->shown, sizeof(cell->shown), "%02u:%02u:%02u", (unsigned int)(s / 3600),
 			       (unsigned int)(s / 60 % 60), (unsigned int)(s % 60));
@@ -80,8 +80,9 @@ static void set_metric(struct cell *cell, const struct values *f, enum metric m)
  * A setter sets CELL to J's value, from the member at OFFSET if the column's row names one. BUF has
  * JOBS_TEXT_MAX bytes for a text. CELL stays unknown if the value is not known.
  */
-#define SETTER(name) static void name(struct cell *cell, const struct jobs_job *j, \
-				      __attribute__((unused)) size_t offset, __attribute__((unused)) char *buf)
+#define SETTER(name)                                                                                         \
+	static void name(struct cell *cell, const struct jobs_job *j, __attribute__((unused)) size_t offset, \
+			 __attribute__((unused)) char *buf)
 #define MEMBER(type, of) (*(const type *)((const char *)(of) + offset))
 
 SETTER(set_text)
@@ -221,7 +222,8 @@ SETTER(set_power)
 
 	if (!energy_of(j, &uj) || !j->elapsed_s)
 		return;
-	*cell = (struct cell){ .kind = CELL_RATIO, .ratio = (double)uj / (double)UJ_PER_J / (double)j->elapsed_s };
+	*cell = (struct cell){ .kind = CELL_RATIO,
+			       .ratio = (double)uj / (double)UJ_PER_J / (double)j->elapsed_s };
 	(void)screen_watts(cell->ratio, cell->shown);
 }
 
@@ -307,7 +309,8 @@ static const struct jobs_field fields[] = {
 	  "energy of a failed job; of others, idle energy of what was held and not used; in Wh" },
 };
 
-void jobs_cell(const struct jobs_job *j, const struct jobs_column *column, struct cell *cell, char buf[JOBS_TEXT_MAX])
+void jobs_cell(const struct jobs_job *j, const struct jobs_column *column, struct cell *cell,
+	       char buf[JOBS_TEXT_MAX])
 {
 	*cell = (struct cell){ .kind = CELL_UNKNOWN };
 	if (column->field)
@@ -345,7 +348,8 @@ bool jobs_column_find(const char *name, struct jobs_column *ret)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
-		if (is_name(name, fields[i].name) || is_name(name, fields[i].alias) || is_name(name, fields[i].key)) {
+		if (is_name(name, fields[i].name) || is_name(name, fields[i].alias) ||
+		    is_name(name, fields[i].key)) {
 			*ret = (struct jobs_column){ .field = &fields[i] };
 			return true;
 		}
@@ -365,7 +369,8 @@ bool jobs_is_usual(const struct jobs_column *column)
 	char *p;
 
 	for (p = strtok_r(name, ",", &rest); p; p = strtok_r(NULL, ",", &rest))
-		if (jobs_column_find(p, &usual) && usual.field == column->field && usual.metric == column->metric)
+		if (jobs_column_find(p, &usual) && usual.field == column->field &&
+		    usual.metric == column->metric)
 			return true;
 	return false;
 }
@@ -387,12 +392,15 @@ static int add_column(struct jobs_columns *c, const char *name, const char *widt
 	if (!jobs_column_find(name, column))
 		return errmsg_set(err, -EINVAL, "no field '%s': --helpformat lists them", name);
 	if (width && (parse_u64(width + (*width == '-'), &n) < 0 || !n || n > CELLS_WIDTH_MAX))
-		return errmsg_set(err, -EINVAL, "'%s%%%s': the width is 1 to %d", name, width, CELLS_WIDTH_MAX);
+		return errmsg_set(err, -EINVAL, "'%s%%%s': the width is 1 to %d", name, width,
+				  CELLS_WIDTH_MAX);
 	if (column->field) {
 		const struct jobs_field *f = column->field;
 
 		(void)snprintf(c->key[c->n], sizeof(c->key[0]), "%s", f->key);
-		*cells = (struct cells_column){ .title = f->title, .width = f->width, .is_left = f->flags & LEFT,
+		*cells = (struct cells_column){ .title = f->title,
+						.width = f->width,
+						.is_left = f->flags & LEFT,
 						.if_any = f->flags & IF_ANY };
 	} else {
 		const struct metric_info *m = &metric_table[column->metric];
@@ -447,8 +455,8 @@ void jobs_fields_print(FILE *out)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
-		(void)fprintf(out, "%-18s %s%s%s\n", fields[i].name, fields[i].help, fields[i].alias ? "; also " : "",
-			      fields[i].alias ? fields[i].alias : "");
+		(void)fprintf(out, "%-18s %s%s%s\n", fields[i].name, fields[i].help,
+			      fields[i].alias ? "; also " : "", fields[i].alias ? fields[i].alias : "");
 	(void)fputs("Metrics:\n", out);
 	metric_foreach(m)
 		if (m != METRIC_ENERGY) /* energy is listed above as a field */

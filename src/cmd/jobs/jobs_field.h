@@ -23,8 +23,8 @@ struct jobs_job {
 	double cpu_ns, cpu_held_ns; /* CPU time used, and allocated; 0: not known */
 	/* These three are negative if they are not known. */
 	double gpu_busy, time_share;
-	double idle_share;	     /* idle energy as a share of the energy */
-	double waste_uj[WASTE_N];    /* NAN: not known */
+	double idle_share;	  /* idle energy as a share of the energy */
+	double waste_uj[WASTE_N]; /* NAN: not known */
 };
 void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now);
 
@@ -40,7 +40,7 @@ struct jobs_column {
 struct jobs_columns {
 	struct jobs_column *column;
 	struct cells_column *cells;
-	char (*key)[64];		/* names of metrics with their units */
+	char (*key)[64]; /* names of metrics with their units */
 	size_t n;
 };
 void jobs_columns_free(struct jobs_columns *c);
@@ -60,12 +60,16 @@ bool jobs_is_usual(const struct jobs_column *column);
 
 /* Fills CELL with the value of J in COLUMN. CELL may borrow from J's record and from BUF. */
 #define JOBS_TEXT_MAX 128
-void jobs_cell(const struct jobs_job *j, const struct jobs_column *column, struct cell *cell, char buf[JOBS_TEXT_MAX]);
+void jobs_cell(const struct jobs_job *j, const struct jobs_column *column, struct cell *cell,
+	       char buf[JOBS_TEXT_MAX]);
 
 /* Returns true if the column has numbers or times, not text. */
 bool jobs_is_sortable(const struct jobs_column *column);
 
-/* Returns the rank of J by COLUMN for cells_add(): the largest number or the earliest time comes first. NAN: unknown. */
+/*
+ * Returns the rank of J by COLUMN for cells_add(): the largest number or the earliest time
+ * comes first. NAN: unknown.
+ */
 double jobs_rank(const struct jobs_job *j, const struct jobs_column *column);
 
 void jobs_fields_print(FILE *out);

@@ -11,7 +11,6 @@
 #include "src/libcore/metric_text.h"
 #include "src/libutil/round.h"
 
-
 /* --- sums -------------------------------------------------------------------------------------- */
 
 const struct jobs_quality_info jobs_quality_table[QUALITY_N] = {
@@ -41,7 +40,8 @@ static void add_waste(struct jobs_sum *sum, const struct jobs_job *j)
 {
 	const struct values *f = &j->r->values;
 	double ng_per_uj = values_has(f, METRIC_CO2E) && f->value[METRIC_ENERGY] ?
-				   (double)f->value[METRIC_CO2E] / (double)f->value[METRIC_ENERGY] : 0;
+				   (double)f->value[METRIC_CO2E] / (double)f->value[METRIC_ENERGY] :
+				   0;
 	unsigned int w;
 
 	for (w = 0; w < WASTE_N; w++) {
@@ -368,7 +368,10 @@ const char *jobs_sum_names(char *buf, size_t size)
 	*buf = '\0';
 	for (i = 0; i < SUM_N && used < size; i++)
 		used += (size_t)snprintf(buf + used, size - used, "%s%s",
-					 !i ? "" : i + 1 < SUM_N ? ", " : " or ", sum_table[i].name);
+					 !i	       ? "" :
+					 i + 1 < SUM_N ? ", " :
+							 " or ",
+					 sum_table[i].name);
 	return buf;
 }
 
@@ -385,10 +388,12 @@ void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[
 
 void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[SUM_N])
 {
-	static const char *const titles[] = { [JOBS_BY_NONE] = "", [JOBS_BY_USER] = "User",
-					      [JOBS_BY_ACCOUNT] = "Account", [JOBS_BY_PARTITION] = "Partition",
-					      [JOBS_BY_NAME] = "Name", [JOBS_BY_DAY] = "Day",
-					      [JOBS_BY_MONTH] = "Month" };
+	static const char *const titles[] = {
+		[JOBS_BY_NONE] = "",	       [JOBS_BY_USER] = "User",
+		[JOBS_BY_ACCOUNT] = "Account", [JOBS_BY_PARTITION] = "Partition",
+		[JOBS_BY_NAME] = "Name",       [JOBS_BY_DAY] = "Day",
+		[JOBS_BY_MONTH] = "Month"
+	};
 	unsigned int i;
 
 	for (i = 0; i < SUM_N; i++)

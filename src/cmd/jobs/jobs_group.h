@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_group.h - sums over jobs for `ceems jobs` and `ceems report`: over all jobs, or by user, account, partition, name,
- * day or month.
+ * jobs_group.h - sums over jobs for `ceems jobs` and `ceems report`: over all jobs, or by user, account,
+ * partition, name, day or month.
  */
 #ifndef CEEMS_CMD_JOBS_GROUP_H
 #define CEEMS_CMD_JOBS_GROUP_H
@@ -15,7 +15,8 @@ enum jobs_quality {
 	QUALITY_PARTLY_ESTIMATE,
 	QUALITY_ESTIMATE,
 	QUALITY_LOWER_BOUND,
-	QUALITY_HISTORY, /* Slurm's own energy, of a record of ceems export; on a shared node it may be too high */
+	/* Slurm's own energy, of a record of ceems export; on a shared node it may be too high */
+	QUALITY_HISTORY,
 	QUALITY_UNTOLD,	 /* the energy is known, but not how it was measured */
 	QUALITY_UNKNOWN, /* the energy is not known */
 	QUALITY_N
@@ -37,12 +38,12 @@ struct jobs_waste_sum {
 struct jobs_sum {
 	uint64_t jobs, failed;
 	uint64_t elapsed_s;
-	double cpu_ns, cpu_held_ns;  /* CPU time used and allocated, of the jobs for which both are known */
+	double cpu_ns, cpu_held_ns; /* CPU time used and allocated, of the jobs for which both are known */
 	uint64_t energy_uj, co2e_ng;
-	size_t running;		     /* jobs without a known energy that still run */
-	size_t energy_n, co2e_n;     /* how many jobs have a known energy, known emissions */
-	double idle_uj, idle_of_uj;  /* idle energy, and the energy of the jobs for which it is known */
-	size_t idle_n;		     /* how many jobs have a known idle energy */
+	size_t running;		    /* jobs without a known energy that still run */
+	size_t energy_n, co2e_n;    /* how many jobs have a known energy, known emissions */
+	double idle_uj, idle_of_uj; /* idle energy, and the energy of the jobs for which it is known */
+	size_t idle_n;		    /* how many jobs have a known idle energy */
 	uint64_t failed_uj;
 	size_t failed_n;
 	struct {

@@ -14,9 +14,10 @@
 #include "src/libutil/clock.h"
 
 /*
- * The period is read in slices of time with about SLICE_JOBS jobs each. The number of jobs in a slice is known only
- * after it was read, so a slice is at most SLICE_GROWTH times as long as the one before, or SLICE_GROWTH_EMPTY times
- * after a slice without jobs: a question that returns nothing takes almost as long as one that returns 100 jobs.
+ * The period is read in slices of time with about SLICE_JOBS jobs each. The number of jobs in a slice is
+ * known only after it was read, so a slice is at most SLICE_GROWTH times as long as the one before, or
+ * SLICE_GROWTH_EMPTY times after a slice without jobs: a question that returns nothing takes almost as long
+ * as one that returns 100 jobs.
  */
 #define SLICE_FIRST_S 3600
 #define SLICE_MOST_S (16 * 86400)
@@ -76,7 +77,10 @@ static void show_progress(const struct walk *k, uint64_t at)
 
 	if (!k->w->shows_progress)
 		return;
-	/* one column less than the terminal: after a character in the last one, some terminals begin a new line */
+	/*
+	 * one column less than the terminal: after a character in the last one, some
+	 * terminals begin a new line
+	 */
 	progress_text(&p, cmd_columns(STDERR_FILENO, 80) - 1, line, sizeof(line));
 	(void)fprintf(stderr, "\r%s\033[K", line);
 }
@@ -148,8 +152,10 @@ static int walk_open(struct walk *k, struct errmsg *err)
 
 int jobs_walk(const struct jobs_walk *w)
 {
-	struct slurmdb_options options = { .one_connection = true, .no_usage = w->site->no_usage,
-					   .no_qos = !w->with_qos, .limit = dbd_deadline(w->site) };
+	struct slurmdb_options options = { .one_connection = true,
+					   .no_usage = w->site->no_usage,
+					   .no_qos = !w->with_qos,
+					   .limit = dbd_deadline(w->site) };
 	struct walk k = { .w = w, .first = w->from, .first_ns = clock_mono_ns() };
 	struct errmsg err = { 0 };
 	int rc = job_ask_check_conf();

@@ -11,18 +11,22 @@
 struct jobs_walk {
 	struct job_site *site;
 	struct slurmdb_filter filter;
-	const char *cluster;  /* a cluster or "all"; NULL: the site's */
-	uint64_t from, to;    /* Unix seconds: jobs that ended at FROM or later, and before TO */
-	bool saves_memory;    /* slices are at most a day, 4 hours in a time without jobs; else 16 days, for few questions */
-	bool with_open;	      /* also read the jobs that had not ended at TO */
+	const char *cluster; /* a cluster or "all"; NULL: the site's */
+	uint64_t from, to;   /* Unix seconds: jobs that ended at FROM or later, and before TO */
+	/* slices are at most a day, 4 hours in a time without jobs; else 16 days, for few questions */
+	bool saves_memory;
+	bool with_open; /* also read the jobs that had not ended at TO */
 	bool with_qos;
-	bool shows_progress;  /* print a progress bar on stderr */
+	bool shows_progress; /* print a progress bar on stderr */
 	/*
 	 * Called for each job. It may call job_site_finish(). JOB is freed afterwards. Returns 0,
 	 * or -errno to end the walk.
 	 */
 	int (*each)(void *arg, struct slurmdb_job *job);
-	/* Called when all jobs that ended before AT were given to EACH, several times in a walk; as EACH. NULL: not. */
+	/*
+	 * Called when all jobs that ended before AT were given to EACH, several times in a
+	 * walk; as EACH. NULL: not.
+	 */
 	int (*reached)(void *arg, uint64_t at);
 	void *arg;
 };

@@ -7,10 +7,13 @@
 #include "src/libutil/util.h"
 
 const struct jobs_waste_info jobs_waste_table[WASTE_N] = {
-	[WASTE_FAILED] = { "failed", "Jobs that failed", "test a short run before a long one, and write checkpoints" },
-	[WASTE_TIMEOUT] = { "timeout", "Jobs cut off at their time limit", "ask for more time, or write checkpoints" },
+	[WASTE_FAILED] = { "failed", "Jobs that failed",
+			   "test a short run before a long one, and write checkpoints" },
+	[WASTE_TIMEOUT] = { "timeout", "Jobs cut off at their time limit",
+			    "ask for more time, or write checkpoints" },
 	[WASTE_OOM] = { "out_of_memory", "Jobs that ran out of memory", "ask for more memory" },
-	[WASTE_NODE] = { "node_failure", "Jobs lost with a broken node", "for the operators; checkpoints help" },
+	[WASTE_NODE] = { "node_failure", "Jobs lost with a broken node",
+			 "for the operators; checkpoints help" },
 	[WASTE_CPU] = { "unused_cpus", "CPUs held but not used", "ask for fewer CPUs" },
 	[WASTE_MEMORY] = { "unused_memory", "Memory held but not used", "ask for less memory" },
 	[WASTE_GPU] = { "unused_gpus", "GPUs held but not busy", "ask for fewer GPUs, or feed them better" },
@@ -22,7 +25,7 @@ enum jobs_waste jobs_waste_of_state(const struct record *r)
 		const char *state;
 		enum jobs_waste waste;
 	} states[] = {
-		{ "FAILED", WASTE_FAILED },	 { "BOOT_FAIL", WASTE_FAILED }, { "TIMEOUT", WASTE_TIMEOUT },
+		{ "FAILED", WASTE_FAILED },    { "BOOT_FAIL", WASTE_FAILED },  { "TIMEOUT", WASTE_TIMEOUT },
 		{ "DEADLINE", WASTE_TIMEOUT }, { "OUT_OF_MEMORY", WASTE_OOM }, { "NODE_FAIL", WASTE_NODE },
 	};
 	size_t i;
@@ -33,7 +36,10 @@ enum jobs_waste jobs_waste_of_state(const struct record *r)
 	return WASTE_N;
 }
 
-/* Returns SHARE (cut to 0 to 1) of the idle energy IDLE of a domain. NAN: one of them is not known; KNOWN is for SHARE. */
+/*
+ * Returns SHARE (cut to 0 to 1) of the idle energy IDLE of a domain. NAN: one of them is not
+ * known; KNOWN is for SHARE.
+ */
 static double idle_part(const struct values *f, enum metric idle, bool known, double share)
 {
 	if (!values_has(f, idle) || !known)
@@ -64,7 +70,9 @@ void jobs_waste_find(const struct record *r, const struct advice_facts *f, doubl
 				      unused(f, FACT_CPUS, FACT_CPUS_USED));
 	ret_uj[WASTE_MEMORY] = idle_part(g, METRIC_DRAM_ENERGY_STATIC, f->known[FACT_MEMORY_SPARE],
 					 f->value[FACT_MEMORY_ALLOCATED] > 0 ?
-						 f->value[FACT_MEMORY_SPARE] / f->value[FACT_MEMORY_ALLOCATED] : 0);
+						 f->value[FACT_MEMORY_SPARE] /
+							 f->value[FACT_MEMORY_ALLOCATED] :
+						 0);
 	if (f->known[FACT_GPUS])
 		ret_uj[WASTE_GPU] = idle_part(g, METRIC_GPU_ENERGY_STATIC, f->known[FACT_GPU_BUSY],
 					      1 - f->value[FACT_GPU_BUSY]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs_waste.h - the wasted energy of a job by cause. No joule has two causes. A failed job wastes all of its energy. Any
- * other job wastes the idle energy of what it held but did not use.
+ * jobs_waste.h - the wasted energy of a job by cause. No joule has two causes. A failed job wastes all of its
+ * energy. Any other job wastes the idle energy of what it held but did not use.
  */
 #ifndef CEEMS_CMD_JOBS_WASTE_H
 #define CEEMS_CMD_JOBS_WASTE_H
@@ -29,7 +29,10 @@ struct jobs_waste_info {
 };
 extern const struct jobs_waste_info jobs_waste_table[WASTE_N];
 
-/* Returns the cause for a failed job. WASTE_N: R did not fail, or it was cancelled, perhaps after useful work. */
+/*
+ * Returns the cause for a failed job. WASTE_N: R did not fail, or it was cancelled,
+ * perhaps after useful work.
+ */
 enum jobs_waste jobs_waste_of_state(const struct record *r);
 
 /* Computes the waste of R by cause, in microjoules. NAN: it is not known. */

@@ -18,10 +18,12 @@ static void put_estimates(const struct progress *p, char *buf, size_t size)
 
 	if (left < 3600)
 		(void)snprintf(buf, size, " of about %.0f, %.0f/s, %" PRIu64 ":%02" PRIu64 " left",
-			       (double)p->jobs / share, s > 0 ? (double)p->jobs / s : 0, left / 60, left % 60);
+			       (double)p->jobs / share, s > 0 ? (double)p->jobs / s : 0, left / 60,
+			       left % 60);
 	else
 		(void)snprintf(buf, size, " of about %.0f, %.0f/s, %" PRIu64 ":%02" PRIu64 " h left",
-			       (double)p->jobs / share, s > 0 ? (double)p->jobs / s : 0, left / 3600, left / 60 % 60);
+			       (double)p->jobs / share, s > 0 ? (double)p->jobs / s : 0, left / 3600,
+			       left / 60 % 60);
 }
 
 /* Writes a bar of at most ROOM columns, with its brackets and a blank; "" if it would be too short. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-mail.c - a program for MailProg of slurm.conf: sends Slurm's mail with the output of `ceems job` in it. slurmctld
- * starts it as SlurmUser, with the job's id in the environment. If `ceems job` fails, the mail is sent without its output.
+ * ceems-mail.c - a program for MailProg of slurm.conf: sends Slurm's mail with the output of `ceems job` in
+ * it. slurmctld starts it as SlurmUser, with the job's id in the environment. If `ceems job` fails, the mail
+ * is sent without its output.
  */
 #include "ceems_config.h" /* _GNU_SOURCE for memfd_create() */
 
@@ -26,7 +27,8 @@
 
 #define SCREEN_MAX 16384
 #define SCREEN_NS (10 * NSEC_PER_SEC)
-#define WAIT_FOR_SLURMDBD "7s" /* part of SCREEN_NS: slurmdbd has a job's last values some seconds after its end */
+/* part of SCREEN_NS: slurmdbd has a job's last values some seconds after its end */
+#define WAIT_FOR_SLURMDBD "7s"
 
 extern char **environ;
 
@@ -38,8 +40,8 @@ static bool number_of(const char *variable, uint64_t *ret)
 }
 
 /*
- * Writes the id of the job that the mail is about, such as "12" or "12_3". For the summary of an array, this is the array,
- * not its last task, which is in the environment. False: the mail is about no job.
+ * Writes the id of the job that the mail is about, such as "12" or "12_3". For the summary of an array, this
+ * is the array, not its last task, which is in the environment. False: the mail is about no job.
  */
 static bool find_job(const char *subject, char *id, size_t size)
 {
@@ -120,7 +122,8 @@ static const char *find_prog(struct settings *settings)
 	char conf[PATH_MAX];
 	struct errmsg err = { 0 };
 
-	if (settings_path(getenv("SLURM_CONF"), conf, sizeof(conf)) < 0 || settings_load(conf, settings, &err) < 0)
+	if (settings_path(getenv("SLURM_CONF"), conf, sizeof(conf)) < 0 ||
+	    settings_load(conf, settings, &err) < 0)
 		*settings = (struct settings){ 0 };
 	return mail_prog(settings);
 }
@@ -142,6 +145,7 @@ int main(int argc, char **argv)
 	mail.address = argv[3];
 	if (mail_send(find_prog(&settings), &mail, &err) == 0)
 		return 0;
-	(void)fprintf(stderr, "ceems-mail: the mail was not sent: %s\n", text_mask(err.text, err.text, sizeof(err.text)));
+	(void)fprintf(stderr, "ceems-mail: the mail was not sent: %s\n",
+		      text_mask(err.text, err.text, sizeof(err.text)));
 	return 1;
 }

@@ -61,8 +61,8 @@ bool mail_is_address(const char *text)
 }
 
 /*
- * Writes a line of the text, with a blank before it if a mail program could obey it. GNU mail executes "~! command" also
- * in a text that is piped to it, and a line with "." alone ends the text.
+ * Writes a line of the text, with a blank before it if a mail program could obey it. GNU mail executes "~!
+ * command" also in a text that is piped to it, and a line with "." alone ends the text.
  */
 static int write_line(int fd, const char *line, size_t len)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mail.h - sends a mail with the site's mail program. A program named sendmail is called as "sendmail -i -t" and reads the
- * whole mail with its attachment. Any other program is called as slurmctld calls it, PROG -s SUBJECT ADDRESS, and reads the
- * text; it gets no attachment, because mail programs have no common option for one.
+ * mail.h - sends a mail with the site's mail program. A program named sendmail is called as "sendmail -i -t"
+ * and reads the whole mail with its attachment. Any other program is called as slurmctld calls it, PROG -s
+ * SUBJECT ADDRESS, and reads the text; it gets no attachment, because mail programs have no common option for
+ * one.
  */
 #ifndef CEEMS_CMD_MAIL_H
 #define CEEMS_CMD_MAIL_H
@@ -24,8 +25,8 @@ struct mail {
 };
 
 /*
- * Returns MailProg of S, borrowed from S. Returns the default program instead if MailProg is not set, or if it is
- * ceems-mail, which would start itself for ever.
+ * Returns MailProg of S, borrowed from S. Returns the default program instead if MailProg is not set, or if
+ * it is ceems-mail, which would start itself for ever.
  */
 const char *mail_prog(const struct settings *s);
 /* Returns true if PROG is ceems-mail. */
@@ -37,10 +38,10 @@ bool mail_prog_attaches(const char *prog);
 bool mail_is_address(const char *address);
 
 /*
- * Sends M with PROG. Masks the subject, because line ends in a job's name would become mail headers. Puts a blank before
- * lines of the text that a mail program would obey. -EINVAL: an address begins with something else than a letter or digit
- * (mail programs accept "|program" and "/file"), or has a character with a meaning in mail headers. -ETIMEDOUT: PROG did
- * not end within a minute. -EIO: PROG failed.
+ * Sends M with PROG. Masks the subject, because line ends in a job's name would become mail headers. Puts a
+ * blank before lines of the text that a mail program would obey. -EINVAL: an address begins with something
+ * else than a letter or digit (mail programs accept "|program" and "/file"), or has a character with a
+ * meaning in mail headers. -ETIMEDOUT: PROG did not end within a minute. -EIO: PROG failed.
  */
 int mail_send(const char *prog, const struct mail *m, struct errmsg *err);
 

@@ -6,8 +6,9 @@
 #include "src/libutil/utf8.h"
 
 #define BOUNDARY "ceems-part" /* cannot occur in the parts: no line of base64 begins with "--" */
-#define LINE_BYTES 57 /* base64 makes 76 characters of them, the most that a line may have */
-#define WORD_BYTES 42 /* base64 and a frame of 12 characters make 68 of them; a word in a header may have 75 */
+#define LINE_BYTES 57	      /* base64 makes 76 characters of them, the most that a line may have */
+/* base64 and a frame of 12 characters make 68 of them; a word in a header may have 75 */
+#define WORD_BYTES 42
 #define BASE64_MAX (4 * (LINE_BYTES / 3) + 1)
 
 /* Writes LEN bytes of TEXT, at most LINE_BYTES, as base64 to BUF. Returns BUF. */
@@ -79,7 +80,10 @@ static void put_subject(const char *text, FILE *out)
 
 static void put_part(const char *type, const char *name, const char *text, FILE *out)
 {
-	(void)fprintf(out, "\n--" BOUNDARY "\nContent-Type: %s; charset=utf-8\nContent-Transfer-Encoding: base64\n", type);
+	(void)fprintf(out,
+		      "\n--" BOUNDARY
+		      "\nContent-Type: %s; charset=utf-8\nContent-Transfer-Encoding: base64\n",
+		      type);
 	if (name)
 		(void)fprintf(out, "Content-Disposition: attachment; filename=\"%s\"\n", name);
 	fputc('\n', out);
@@ -92,7 +96,8 @@ void mail_message_write(const struct mail *m, FILE *out)
 	put_subject(*m->subject ? m->subject : "slurm-ceems", out);
 	fputs("MIME-Version: 1.0\n"
 	      "Auto-Submitted: auto-generated\n" /* so that vacation programs do not answer (RFC 3834) */
-	      "Content-Type: multipart/mixed; boundary=\"" BOUNDARY "\"\n", out);
+	      "Content-Type: multipart/mixed; boundary=\"" BOUNDARY "\"\n",
+	      out);
 	put_part("text/plain", NULL, m->text, out);
 	if (m->page)
 		put_part("text/html", m->page_name, m->page, out);

@@ -12,7 +12,20 @@
 
 /* --- arguments --------------------------------------------------------------------------------- */
 
-enum { OPT_BY = 256, OPT_CSV, OPT_DIR, OPT_FROM, OPT_HTML, OPT_JSON, OPT_MAIL_TO, OPT_MONTH, OPT_RANK, OPT_SITE, OPT_TEXT, OPT_WEEK };
+enum {
+	OPT_BY = 256,
+	OPT_CSV,
+	OPT_DIR,
+	OPT_FROM,
+	OPT_HTML,
+	OPT_JSON,
+	OPT_MAIL_TO,
+	OPT_MONTH,
+	OPT_RANK,
+	OPT_SITE,
+	OPT_TEXT,
+	OPT_WEEK
+};
 
 /* Sets the period from the option's argument, or from the next argument, as in "--week 2026-W48". */
 static int set_period(struct report_options *o, enum period_kind kind, int argc, char **argv)
@@ -25,7 +38,7 @@ static int set_period(struct report_options *o, enum period_kind kind, int argc,
 		text = argv[optind++];
 	if (period_parse(kind, text ? text : "last", o->now, &o->period) < 0)
 		return cmd_usage_error(&cmd_report, "'%s' is not a %s: write " PERIOD_FORMS, text,
-				   kind == PERIOD_WEEK ? "week" : "month");
+				       kind == PERIOD_WEEK ? "week" : "month");
 	o->has_period = true;
 	return CMD_OK;
 }
@@ -46,13 +59,16 @@ static int set_from(struct report_options *o, const char *text)
 	const struct sink_ops *sink;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names) && (strlen(names[i]) != len || strncmp(text, names[i], len) != 0); i++)
+	for (i = 0; i < ARRAY_SIZE(names) && (strlen(names[i]) != len || strncmp(text, names[i], len) != 0);
+	     i++)
 		;
 	if (i == ARRAY_SIZE(names) || (text[len] && !text[len + 1]))
-		return cmd_usage_error(&cmd_report, "--from %s: mariadb or sqlite, or with a file, as sqlite:FILE", text);
+		return cmd_usage_error(&cmd_report,
+				       "--from %s: mariadb or sqlite, or with a file, as sqlite:FILE", text);
 	sink = sink_find(names[i]);
 	if (!sink || !sink->db)
-		return cmd_error("report: this build has no sink %s, and so cannot read its database", names[i]);
+		return cmd_error("report: this build has no sink %s, and so cannot read its database",
+				 names[i]);
 	o->database = sink->db;
 	o->database_name = sink->name;
 	o->database_file = text[len] ? text + len + 1 : NULL;
@@ -105,7 +121,10 @@ static enum report_form form_of(const char *path)
 	static const struct {
 		const char *suffix;
 		enum report_form form;
-	} forms[] = { { ".html", REPORT_HTML }, { ".htm", REPORT_HTML }, { ".json", REPORT_JSON }, { ".csv", REPORT_CSV } };
+	} forms[] = { { ".html", REPORT_HTML },
+		      { ".htm", REPORT_HTML },
+		      { ".json", REPORT_JSON },
+		      { ".csv", REPORT_CSV } };
 	size_t i;
 
 	for (i = 0; path && i < ARRAY_SIZE(forms); i++) {
@@ -123,22 +142,28 @@ static int check_options(const struct report_options *o, bool has_form)
 	const struct jobs_choice *c = &o->choice;
 
 	if (o->has_period && o->site)
-		return cmd_usage_error(&cmd_report, "--site writes all months and weeks: leave out --month and "
-						    "--week");
+		return cmd_usage_error(&cmd_report,
+				       "--site writes all months and weeks: leave out --month and "
+				       "--week");
 	if (o->site && (c->users.n || c->accounts.n || c->partitions.n))
-		return cmd_usage_error(&cmd_report, "--site reports the jobs of all users: leave out -u, -A and -r");
+		return cmd_usage_error(&cmd_report,
+				       "--site reports the jobs of all users: leave out -u, -A and -r");
 	if ((o->mail_to || o->rank) && !o->has_period)
-		return cmd_usage_error(&cmd_report, "%s is for a month or week", o->mail_to ? "--mail-to" : "--rank");
+		return cmd_usage_error(&cmd_report, "%s is for a month or week",
+				       o->mail_to ? "--mail-to" : "--rank");
 	if (o->mail_to && (has_form || o->out))
-		return cmd_usage_error(&cmd_report, "a mail has a form of its own: leave out --output and the form");
+		return cmd_usage_error(&cmd_report,
+				       "a mail has a form of its own: leave out --output and the form");
 	if (o->database && !o->has_period && !o->site)
 		return cmd_usage_error(&cmd_report, "--from works only with --month, --week or --site");
 	if (o->rank && o->mail_to)
-		return cmd_usage_error(&cmd_report, "--rank is not for mailed reports; --mail-to with %%u includes "
-						    "the ranks");
+		return cmd_usage_error(&cmd_report,
+				       "--rank is not for mailed reports; --mail-to with %%u includes "
+				       "the ranks");
 	if (o->rank && (c->all_users || c->users.n > 1 || c->accounts.n || c->partitions.n))
-		return cmd_usage_error(&cmd_report, "--rank compares one user with all: leave out -a, -A, -r and "
-						    "further users");
+		return cmd_usage_error(&cmd_report,
+				       "--rank compares one user with all: leave out -a, -A, -r and "
+				       "further users");
 	if (o->has_period && o->period.from > o->now)
 		return cmd_error("report: the month or week has not begun");
 	return CMD_OK;
@@ -159,7 +184,8 @@ static int run_report(struct report_options *o, const char *ids, bool has_form)
 	if (rc != CMD_OK)
 		return rc;
 	if (o->database)
-		(void)signal(SIGPIPE, SIG_IGN); /* otherwise OpenSSL ends us when it writes to a server that is gone */
+		/* otherwise OpenSSL ends us when it writes to a server that is gone */
+		(void)signal(SIGPIPE, SIG_IGN);
 	if (o->site)
 		return report_site(o);
 	/* a user who may read the database may read the jobs of all users */
@@ -197,8 +223,8 @@ static const struct cmd_option report_list[] = {
 	{ 0 },
 };
 
-static int parse_args(const struct cmd_info *self, int argc, char **argv, struct report_options *o, const char **ret_ids,
-		      bool *ret_has_form, bool *ret_done)
+static int parse_args(const struct cmd_info *self, int argc, char **argv, struct report_options *o,
+		      const char **ret_ids, bool *ret_has_form, bool *ret_done)
 {
 	bool has_form = false;
 	int rc = CMD_OK;
@@ -218,7 +244,8 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 	if (optind + 2 == argc && !strcmp(argv[optind], "job"))
 		*ret_ids = argv[optind + 1];
 	else if (optind < argc)
-		return cmd_usage_error(&cmd_report, "'%s': say --month, --week, --site DIR or job ID", argv[optind]);
+		return cmd_usage_error(&cmd_report, "'%s': say --month, --week, --site DIR or job ID",
+				       argv[optind]);
 	*ret_has_form = has_form;
 	*ret_done = false;
 	return CMD_OK;
@@ -226,7 +253,9 @@ static int parse_args(const struct cmd_info *self, int argc, char **argv, struct
 
 static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 {
-	struct report_options o = { .self = self, .by = JOBS_BY_ACCOUNT, .now = clock_wall_ns() / NSEC_PER_SEC };
+	struct report_options o = { .self = self,
+				    .by = JOBS_BY_ACCOUNT,
+				    .now = clock_wall_ns() / NSEC_PER_SEC };
 	const char *ids = NULL;
 	bool has_form, is_done;
 	int rc = parse_args(self, argc, argv, &o, &ids, &has_form, &is_done);
@@ -238,9 +267,6 @@ static int cmd_report_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_report = {
-	"report",
-	"--month|--week|--site DIR|job JOBID [OPTION...]",
-	cmd_report_run,
-	report_list,
-	"ceems report --month 2026-11 -a -o november.html",
+	"report",    "--month|--week|--site DIR|job JOBID [OPTION...]",	 cmd_report_run,
+	report_list, "ceems report --month 2026-11 -a -o november.html",
 };

@@ -133,7 +133,8 @@ static void put_domain(const struct values *f, const struct domain_info *d, doub
 	html_number(out, screen_wh(f->value[d->energy], text));
 	html_bar(out, all > 0 ? uj / all : 0, "used");
 	html_number(out, all > 0 ? screen_share(uj / all, text) : "n/a");
-	html_number(out, values_has(f, d->fixed) ? screen_share((double)f->value[d->fixed] / uj, text) : "n/a");
+	html_number(out,
+		    values_has(f, d->fixed) ? screen_share((double)f->value[d->fixed] / uj, text) : "n/a");
 	html_number(out, values_has(f, d->co2e) ? metric_text(f, d->co2e, text, sizeof(text)) : "n/a");
 	fputs("</tr>\n", out);
 }
@@ -163,7 +164,9 @@ static void put_trace(const struct job_page *p, const struct job_head *h, FILE *
 {
 	if (!p->trace)
 		return;
-	fputs("<section>\n<h2>Over time</h2>\n<div class=\"trace\" tabindex=\"0\" role=\"region\" aria-label=\"Over time\">\n", out);
+	fputs("<section>\n<h2>Over time</h2>\n<div class=\"trace\" tabindex=\"0\" role=\"region\" "
+	      "aria-label=\"Over time\">\n",
+	      out);
 	(void)trace_svg_draw(p->trace, h->text[JOB_HEAD_ID], out);
 	fputs("</div>\n</section>\n", out);
 }
@@ -183,41 +186,45 @@ static void put_flame(const struct job_page *p, FILE *out)
 
 static void put_values(const struct values *f, FILE *out)
 {
-	static const enum metric shown[] = { METRIC_ENERGY, METRIC_CO2E, METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES };
+	static const enum metric shown[] = { METRIC_ENERGY, METRIC_CO2E, METRIC_IO_READ_BYTES,
+					     METRIC_IO_WRITE_BYTES };
 	char text[SCREEN_TEXT_MAX];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(shown); i++) {
 		enum metric m = shown[i];
 
-		html_number(out, !values_has(f, m)   ? "n/a" :
-			      m == METRIC_ENERGY ? screen_wh(f->value[m], text) :
-						   metric_text(f, m, text, sizeof(text)));
+		html_number(out, !values_has(f, m)  ? "n/a" :
+				 m == METRIC_ENERGY ? screen_wh(f->value[m], text) :
+						      metric_text(f, m, text, sizeof(text)));
 	}
 }
 
 static void put_step(const struct record_step *s, FILE *out)
 {
-	bool is_whole = s->step_id == LEDGER_STEP_EXTERN; /* the extern step has the values of all steps together */
+	/* the extern step has the values of all steps together */
+	bool is_whole = s->step_id == LEDGER_STEP_EXTERN;
 	char id[16], text[SCREEN_TEXT_MAX];
 	uint64_t ns;
 	double share;
 
 	fputs("<tr>", out);
-	html_row_head(out, is_whole ? "whole job" : ledger_step_name(s->step_id, id, sizeof(id)), /* link= */ NULL, "");
+	html_row_head(out, is_whole ? "whole job" : ledger_step_name(s->step_id, id, sizeof(id)),
+		      /* link= */ NULL, "");
 	html_element(out, "td", NULL, "%s", is_whole ? "" : s->name ? s->name : "");
 	html_element(out, "td", NULL, "%s", s->state);
 	html_number(out, s->start && s->end >= s->start ? screen_seconds(s->end - s->start, text) : "n/a");
 	html_number(out, record_step_cpu_time(s, &ns) ? screen_time(ns, text) : "n/a");
-	html_number(out, record_step_derived(s, DERIVED_CPU_EFFICIENCY, &share) ? screen_share(share, text) : "n/a");
+	html_number(out, record_step_derived(s, DERIVED_CPU_EFFICIENCY, &share) ? screen_share(share, text) :
+										  "n/a");
 	put_values(&s->values, out);
 	fputs("</tr>\n", out);
 }
 
 static void put_steps(const struct record *r, FILE *out)
 {
-	static const char *const columns[] = { "Step", "Name", "State", "#Time", "#CPU time", "#CPUs busy", "#Energy", "#CO2e",
-					       "#Read", "#Written" };
+	static const char *const columns[] = { "Step",	     "Name",	"State", "#Time", "#CPU time",
+					       "#CPUs busy", "#Energy", "#CO2e", "#Read", "#Written" };
 	size_t shown = 0;
 	size_t i;
 
@@ -235,7 +242,8 @@ static void put_steps(const struct record *r, FILE *out)
 			put_step(&r->steps[i], out);
 	html_table_end(out);
 	if (r->nsteps > shown + 1)
-		html_element(out, "p", "note", "Of %zu steps the first %zu are shown; the CSV has all.", r->nsteps, shown);
+		html_element(out, "p", "note", "Of %zu steps the first %zu are shown; the CSV has all.",
+			     r->nsteps, shown);
 	fputs("</section>\n", out);
 }
 
@@ -259,8 +267,8 @@ static void put_part(const struct job_page *p, const struct record *r, FILE *out
 
 static void put_parts(const struct job_page *p, FILE *out)
 {
-	static const char *const columns[] = { "Part", "State", "#Time", "#CPUs busy", "#Memory used", "#Energy", "#CO2e",
-					       "#Read", "#Written" };
+	static const char *const columns[] = { "Part",	  "State", "#Time", "#CPUs busy", "#Memory used",
+					       "#Energy", "#CO2e", "#Read", "#Written" };
 	size_t i;
 
 	fputs("<section class=\"long\">\n<h2>Parts</h2>\n", out);
@@ -269,7 +277,8 @@ static void put_parts(const struct job_page *p, FILE *out)
 		put_part(p, p->screen.part[i], out);
 	html_table_end(out);
 	if (p->screen.n > ROWS_SHOWN)
-		html_element(out, "p", "note", "Of %zu parts the first %d are shown; the CSV has all.", p->screen.n, ROWS_SHOWN);
+		html_element(out, "p", "note", "Of %zu parts the first %d are shown; the CSV has all.",
+			     p->screen.n, ROWS_SHOWN);
 	fputs("</section>\n", out);
 }
 
@@ -318,11 +327,9 @@ int job_page_print(const struct job_page *p, FILE *out)
 
 /* --- CSV --------------------------------------------------------------------------------------- */
 
-enum {
-	CELL_JOB, CELL_STEP, CELL_NAME, CELL_STATE, CELL_NODES, CELL_TIME, CELL_CPU_TIME, CELL_VALUES
-};
-static const enum metric csv_metrics[] = { METRIC_ENERGY, METRIC_CO2E, METRIC_MEMORY_PEAK, METRIC_IO_READ_BYTES,
-					   METRIC_IO_WRITE_BYTES };
+enum { CELL_JOB, CELL_STEP, CELL_NAME, CELL_STATE, CELL_NODES, CELL_TIME, CELL_CPU_TIME, CELL_VALUES };
+static const enum metric csv_metrics[] = { METRIC_ENERGY, METRIC_CO2E, METRIC_MEMORY_PEAK,
+					   METRIC_IO_READ_BYTES, METRIC_IO_WRITE_BYTES };
 #define CSV_CELLS (CELL_VALUES + ARRAY_SIZE(csv_metrics))
 
 static void set_text(struct cell *cell, const char *text)
@@ -332,7 +339,8 @@ static void set_text(struct cell *cell, const char *text)
 
 static void set_number(struct cell *cell, bool known, uint64_t number, uint64_t scale)
 {
-	*cell = known ? (struct cell){ .kind = CELL_DECIMAL, .number = number, .scale = scale } : (struct cell){ 0 };
+	*cell = known ? (struct cell){ .kind = CELL_DECIMAL, .number = number, .scale = scale } :
+			(struct cell){ 0 };
 }
 
 static void set_values(struct cell *cell, const struct values *f)
@@ -387,9 +395,12 @@ static int add_job(struct cells *cells, const struct record *r, uint64_t now)
 int job_page_csv(const struct record *const *part, size_t n, uint64_t now, FILE *out)
 {
 	static const struct cells_column columns[CSV_CELLS] = {
-		{ .key = "jobid" },	 { .key = "step" },	  { .key = "name" },	    { .key = "state" },
-		{ .key = "nodes" },	 { .key = "elapsed_s" },  { .key = "cpu_time_s" },  { .key = "energy_j" },
-		{ .key = "co2e_g" },	 { .key = "memory_peak_bytes" }, { .key = "read_bytes" }, { .key = "write_bytes" },
+		{ .key = "jobid" },	 { .key = "step" },
+		{ .key = "name" },	 { .key = "state" },
+		{ .key = "nodes" },	 { .key = "elapsed_s" },
+		{ .key = "cpu_time_s" }, { .key = "energy_j" },
+		{ .key = "co2e_g" },	 { .key = "memory_peak_bytes" },
+		{ .key = "read_bytes" }, { .key = "write_bytes" },
 	};
 	struct cells *cells = cells_create(columns, CSV_CELLS, CELLS_CSV, 0);
 	int rc = cells ? 0 : -ENOMEM;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_page.h - writes the HTML page of a job, an array or a heterogeneous job. It has the screen of `ceems job`, the energy
- * by part of the machine, the power over time, a flame graph, the steps, and the advice with its reasons.
+ * job_page.h - writes the HTML page of a job, an array or a heterogeneous job. It has the screen of `ceems
+ * job`, the energy by part of the machine, the power over time, a flame graph, the steps, and the advice with
+ * its reasons.
  */
 #ifndef CEEMS_CMD_JOB_PAGE_H
 #define CEEMS_CMD_JOB_PAGE_H
@@ -11,10 +12,10 @@
 #include "src/libtrace/trace_grid.h"
 
 struct job_page {
-	struct job_screen screen; /* the advice in it is not used */
+	struct job_screen screen;    /* the advice in it is not used */
 	const struct advice *advice; /* only if the page is about a single job */
 	size_t nadvice;
-	const struct trace_grid *trace; /* power over time; NULL: there is no trace */
+	const struct trace_grid *trace;		     /* power over time; NULL: there is no trace */
 	void (*flame)(const void *owner, FILE *out); /* draws the flame graph; NULL: there is no profile */
 	const void *flame_owner;
 };

@@ -162,14 +162,16 @@ unsigned int period_day_of(const struct period *p, uint64_t t)
 
 const char *period_name(const struct period *p, char buf[PERIOD_TEXT_MAX])
 {
-	(void)snprintf(buf, PERIOD_TEXT_MAX, "%04d-%s%02d", p->year, p->kind == PERIOD_WEEK ? "W" : "", p->number);
+	(void)snprintf(buf, PERIOD_TEXT_MAX, "%04d-%s%02d", p->year, p->kind == PERIOD_WEEK ? "W" : "",
+		       p->number);
 	return buf;
 }
 
 const char *period_title(const struct period *p, char buf[PERIOD_TEXT_MAX])
 {
-	static const char *const months[] = { "January", "February", "March",	 "April",   "May",	"June",
-					      "July",	 "August",   "September", "October", "November", "December" };
+	static const char *const months[] = { "January",   "February", "March",	   "April",
+					      "May",	   "June",     "July",	   "August",
+					      "September", "October",  "November", "December" };
 
 	if (p->kind == PERIOD_WEEK)
 		(void)snprintf(buf, PERIOD_TEXT_MAX, "Week %d of %d", p->number, p->year);

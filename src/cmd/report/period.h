@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * period.h - months and weeks of the calendar, in local time. Weeks are those of ISO 8601: a week begins on Monday, and the
- * first week of a year is the one that contains 4 January.
+ * period.h - months and weeks of the calendar, in local time. Weeks are those of ISO 8601: a week begins on
+ * Monday, and the first week of a year is the one that contains 4 January.
  */
 #ifndef CEEMS_CMD_PERIOD_H
 #define CEEMS_CMD_PERIOD_H
@@ -13,8 +13,8 @@ enum period_kind { PERIOD_WEEK, PERIOD_MONTH };
 struct period {
 	enum period_kind kind;
 	int year;
-	int number;	     /* month, 1 to 12, or week, 1 to 53 */
-	uint64_t from, to;   /* Unix seconds; TO is the begin of the next period */
+	int number;	   /* month, 1 to 12, or week, 1 to 53 */
+	uint64_t from, to; /* Unix seconds; TO is the begin of the next period */
 };
 
 #define PERIOD_FORMS "this, last, 2026-11 (a month) or 2026-W48 (a week)"

@@ -29,8 +29,12 @@ static struct job_id id_of(const struct record *r)
 	return (struct job_id){ .job_id = (uint32_t)r->job_id };
 }
 
-/* Finds the folders in which files of job R may be: --dir, or SITES, the site's folder, and the job's. Returns how many. */
-static size_t users_dirs(const struct report_options *o, const char *sites, const struct record *r, const char *dir[2])
+/*
+ * Finds the folders in which files of job R may be: --dir, or SITES, the site's folder, and the
+ * job's. Returns how many.
+ */
+static size_t users_dirs(const struct report_options *o, const char *sites, const struct record *r,
+			 const char *dir[2])
 {
 	size_t n = 0;
 
@@ -72,7 +76,10 @@ static void draw_flame(const void *owner, FILE *out)
 	flame_view_svg(&((const struct report_flame *)owner)->view, out);
 }
 
-/* Makes the flame graph of job R. False: there is no profile, or it cannot be used; then the reason was printed. */
+/*
+ * Makes the flame graph of job R. False: there is no profile, or it cannot be used;
+ * then the reason was printed.
+ */
 static bool make_flame(const struct report_options *o, const struct job_site *site, const struct record *r,
 		       struct report_flame *ret)
 {
@@ -93,10 +100,10 @@ static bool make_flame(const struct report_options *o, const struct job_site *si
 		return false;
 	}
 	ret->flame = flame_create();
-	if (!ret->flame || flame_files_add_to(&ret->files, ret->flame, FLAME_THIS) < 0 || flame_finish(ret->flame) < 0)
+	if (!ret->flame || flame_files_add_to(&ret->files, ret->flame, FLAME_THIS) < 0 ||
+	    flame_finish(ret->flame) < 0)
 		return false;
-	ret->view = (struct flame_view){ .flame = ret->flame,
-					 .title = flame_files_title(&ret->files) };
+	ret->view = (struct flame_view){ .flame = ret->flame, .title = flame_files_title(&ret->files) };
 	flame_view_set_type(&ret->view, type);
 	return ret->flame->frame[FLAME_ROOT].total[FLAME_THIS] > 0;
 }
@@ -108,7 +115,10 @@ static void flame_fini(struct report_flame *f)
 }
 #endif
 
-/* Makes the grid to draw from the job's traces. False: there is no trace, or it cannot be used; then the reason was printed. */
+/*
+ * Makes the grid to draw from the job's traces. False: there is no trace, or it cannot be used;
+ * then the reason was printed.
+ */
 static bool make_grid(const struct trace_files *files, struct trace_grid *ret)
 {
 	struct trace_column *column;
@@ -123,7 +133,8 @@ static bool make_grid(const struct trace_files *files, struct trace_grid *ret)
 		(void)cmd_error("%s", err.text);
 		return false;
 	}
-	if (trace_grid_make(files->table, files->n, column, n, trace_files_interval(files, TRACE_SVG_BINS), ret, &err) < 0) {
+	if (trace_grid_make(files->table, files->n, column, n, trace_files_interval(files, TRACE_SVG_BINS),
+			    ret, &err) < 0) {
 		free(column);
 		(void)cmd_error("%s", err.text);
 		return false;
@@ -131,8 +142,8 @@ static bool make_grid(const struct trace_files *files, struct trace_grid *ret)
 	return true;
 }
 
-static int print_page(const struct report_options *o, const struct job_answer *a, const struct record *const *part, size_t n,
-		      FILE *out)
+static int print_page(const struct report_options *o, const struct job_answer *a,
+		      const struct record *const *part, size_t n, FILE *out)
 {
 	struct advice advice[ADVICE_SHOWN];
 	struct job_page p = { .screen = job_show_make(a, part, n, o->now), .advice = advice };
@@ -179,8 +190,8 @@ static int print_json(const struct record *const *part, size_t n, FILE *out)
 	return 0;
 }
 
-static int print_job(const struct report_options *o, const struct job_answer *a, const struct record *const *part, size_t n,
-		     FILE *out)
+static int print_job(const struct report_options *o, const struct job_answer *a,
+		     const struct record *const *part, size_t n, FILE *out)
 {
 	switch (o->form) {
 	case REPORT_JSON:
@@ -249,7 +260,8 @@ int report_job(const struct report_options *o, const char *text)
 		job_site_load(&site);
 		rc = job_ask(&(const struct job_question){ .ids = &ids,
 							   .cluster = o->choice.cluster,
-							   .script = o->form == REPORT_JSON && site.settings.record_script,
+							   .script = o->form == REPORT_JSON &&
+								     site.settings.record_script,
 							   .qos = o->form == REPORT_JSON },
 			     &a);
 		if (rc == CMD_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report_mail.c - sends the report of a month or week by mail. Either one report goes to all addresses, or each user gets
- * the report of that user's own jobs.
+ * report_mail.c - sends the report of a month or week by mail. Either one report goes to all addresses, or
+ * each user gets the report of that user's own jobs.
  */
 #include "src/cmd/report/report.h"
 
@@ -25,9 +25,9 @@ struct report_mail {
 	const char *prog;
 	struct summary all;
 	struct summary_set users;
-	bool is_each;	      /* each user gets a mail */
+	bool is_each; /* each user gets a mail */
 	bool has_place;
-	uint64_t nameless;    /* number of jobs whose user has no name */
+	uint64_t nameless; /* number of jobs whose user has no name */
 };
 
 static int add_job(void *arg, const struct jobs_job *j)
@@ -65,25 +65,30 @@ static char *print_summary(const struct summary *s, bool as_page)
 
 static int send_summary(const struct report_mail *m, const struct summary *s, const char *address)
 {
-	char subject[MAIL_SUBJECT_MAX], name[PERIOD_TEXT_MAX + 16], period[PERIOD_TEXT_MAX], title[SUMMARY_WORDS_MAX];
+	char subject[MAIL_SUBJECT_MAX], name[PERIOD_TEXT_MAX + 16], period[PERIOD_TEXT_MAX],
+		title[SUMMARY_WORDS_MAX];
 	_cleanup_free_ char *text = print_summary(s, /* as_page= */ false);
 	_cleanup_free_ char *page = print_summary(s, /* as_page= */ true);
-	const struct mail mail = { .subject = subject, .address = address, .text = text, .page = page, .page_name = name };
+	const struct mail mail = {
+		.subject = subject, .address = address, .text = text, .page = page, .page_name = name
+	};
 	struct errmsg err = { 0 };
 
 	if (!text || !page)
 		return cmd_error("out of memory");
-	(void)snprintf(subject, sizeof(subject), "Energy and emissions: %.100s, %.256s%s%.256s", summary_title(s, title), s->whose,
-		       s->cluster ? ", cluster " : "", s->cluster ? s->cluster : "");
+	(void)snprintf(subject, sizeof(subject), "Energy and emissions: %.100s, %.256s%s%.256s",
+		       summary_title(s, title), s->whose, s->cluster ? ", cluster " : "",
+		       s->cluster ? s->cluster : "");
 	(void)snprintf(name, sizeof(name), "ceems-%s.html", period_name(&s->period, period));
-	return mail_send(m->prog, &mail, &err) < 0 ? cmd_error("no mail to %s: %s", address, err.text) : CMD_OK;
+	return mail_send(m->prog, &mail, &err) < 0 ? cmd_error("no mail to %s: %s", address, err.text) :
+						     CMD_OK;
 }
 
 /* --- a mail to each user ----------------------------------------------------------------------- */
 
 /*
- * Writes RULE to BUF with the name USER for each "%u". False: the result is too long or no address. A name with a comma
- * gives no address, since it would make two.
+ * Writes RULE to BUF with the name USER for each "%u". False: the result is too long or no address. A name
+ * with a comma gives no address, since it would make two.
  */
 static bool make_address(const char *rule, const char *user, char *buf, size_t size)
 {
@@ -162,7 +167,9 @@ int report_mail(const struct report_options *o)
 	if (rc != CMD_OK)
 		return rc;
 	job_site_load(&site);
-	m = (struct report_mail){ .o = o, .prog = mail_prog(&site.settings), .is_each = strstr(o->mail_to, USER) != NULL };
+	m = (struct report_mail){ .o = o,
+				  .prog = mail_prog(&site.settings),
+				  .is_each = strstr(o->mail_to, USER) != NULL };
 	summary_init(&m.all, &o->period, m.is_each ? JOBS_BY_USER : o->by, o->now);
 	report_whose(o, whose, sizeof(whose));
 	m.all.whose = whose;

@@ -15,7 +15,8 @@ struct filling {
 	const struct report_options *o;
 	struct summary *summary;
 	struct jobs_groups users; /* --rank: the jobs of all users in the period, by user */
-	char *user;		  /* owned; --rank: name of the user whose place is shown, as the jobs have it */
+	/* owned; --rank: name of the user whose place is shown, as the jobs have it */
+	char *user;
 };
 
 static int add_job(void *arg, const struct jobs_job *j)
@@ -56,7 +57,8 @@ static size_t put_list(char *buf, size_t size, size_t used, const char *what, co
 
 	if (!list->n || used >= size)
 		return used;
-	used += (size_t)snprintf(buf + used, size - used, "%s%s%s", used ? ", " : "", what, list->n > 1 ? "s" : "");
+	used += (size_t)snprintf(buf + used, size - used, "%s%s%s", used ? ", " : "", what,
+				 list->n > 1 ? "s" : "");
 	for (i = 0; i < list->n && used < size; i++)
 		used += (size_t)snprintf(buf + used, size - used, "%s %s", i ? "," : "", list->text[i]);
 	return used;

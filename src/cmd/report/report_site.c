@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report_site.c - `ceems report --site`: writes a folder of pages for a web server. It writes this and the last month and
- * week, each with a page per account, and an index of all months and weeks in the folder. Pages of earlier months and
- * weeks stay as they are.
+ * report_site.c - `ceems report --site`: writes a folder of pages for a web server. It writes this and the
+ * last month and week, each with a page per account, and an index of all months and weeks in the folder.
+ * Pages of earlier months and weeks stay as they are.
  */
 #include "src/cmd/report/report.h"
 
@@ -25,7 +25,8 @@
 #include "src/cmd/report/summary_words.h"
 #include "src/libutil/fileio.h"
 
-#define PERIODS 4 /* this and the last month, this and the last week; the last ones, because records may come late */
+/* this and the last month, this and the last week; the last ones, because records may come late */
+#define PERIODS 4
 #define JSON_MAX ((size_t)64 << 20)
 #define NAME_MAX_LEN 200 /* bytes of a file's name before its suffix */
 
@@ -46,8 +47,8 @@ struct site {
 /* --- files ------------------------------------------------------------------------------------- */
 
 /*
- * Writes an account's name as part of a file's name: letters, digits and '-' are kept, any other byte becomes _xx in
- * hexadecimal. False: it is too long.
+ * Writes an account's name as part of a file's name: letters, digits and '-' are kept, any other byte becomes
+ * _xx in hexadecimal. False: it is too long.
  */
 static bool file_name(const char *account, char *buf, size_t size)
 {
@@ -66,8 +67,8 @@ static bool file_name(const char *account, char *buf, size_t size)
 }
 
 /*
- * Writes the name of a page without suffix, such as "2026-11-account-physics", or "2026-11" if ACCOUNT is NULL. Returns
- * BUF, or NULL if the account's name is too long.
+ * Writes the name of a page without suffix, such as "2026-11-account-physics", or "2026-11" if ACCOUNT is
+ * NULL. Returns BUF, or NULL if the account's name is too long.
  */
 static const char *page_name(const struct summary *s, const char *account, char *buf, size_t size)
 {
@@ -91,7 +92,8 @@ static const char *account_link(const struct summary *s, const char *key, char *
 }
 
 /* Writes NAME with SUFFIX in the site's folder. A reader sees the old file or the new one, never a part. */
-static int write_file(const struct site *site, const char *name, const char *suffix, const char *data, size_t len)
+static int write_file(const struct site *site, const char *name, const char *suffix, const char *data,
+		      size_t len)
 {
 	struct errmsg err = { 0 };
 	char path[PATH_MAX];
@@ -133,7 +135,9 @@ static int add_to_period(struct site_period *p, const struct jobs_job *j)
 	if (j->r->end < p->all.before.from || j->r->end >= p->all.period.to)
 		return 0;
 	rc = summary_add(&p->all, j);
-	account = rc == 0 ? summary_set_get(&p->accounts, j->r->account ? j->r->account : "", &p->all, JOBS_BY_USER) : NULL;
+	account = rc == 0 ? summary_set_get(&p->accounts, j->r->account ? j->r->account : "", &p->all,
+					    JOBS_BY_USER) :
+			    NULL;
 	return account ? summary_add(account, j) : -ENOMEM;
 }
 
@@ -171,7 +175,8 @@ static int write_account(const struct site *site, const struct site_period *p, s
 	(void)strncat(up, ".html", sizeof(up) - strlen(up) - 1);
 	(void)snprintf(data, sizeof(data), "%s.json", name);
 	(void)period_title(&s->period, title);
-	(void)snprintf(whose, sizeof(whose), "account %s", *p->accounts.name[i] ? p->accounts.name[i] : "(none)");
+	(void)snprintf(whose, sizeof(whose), "account %s",
+		       *p->accounts.name[i] ? p->accounts.name[i] : "(none)");
 	s->whose = whose;
 	s->cluster = site->cluster;
 	s->database = site->database;
@@ -182,8 +187,9 @@ static int write_account(const struct site *site, const struct site_period *p, s
 static int write_period(const struct site *site, struct site_period *p)
 {
 	char name[PERIOD_TEXT_MAX], data[PERIOD_TEXT_MAX + 8];
-	const struct summary_links links = { .group = account_link, .up = "index.html", .up_title = "All months and weeks",
-					     .data = data };
+	const struct summary_links links = {
+		.group = account_link, .up = "index.html", .up_title = "All months and weeks", .data = data
+	};
 	size_t i;
 	int rc;
 
@@ -245,7 +251,10 @@ static bool read_entry(const char *path, struct entry *e)
 	return is_ours;
 }
 
-/* Adds the page of file NAME to the index, if it is the JSON of a period, such as "2026-11.json" or "2026-W48.json". */
+/*
+ * Adds the page of file NAME to the index, if it is the JSON of a period, such as
+ * "2026-11.json" or "2026-W48.json".
+ */
 static int add_entry(struct entries *all, const char *dir, const char *name)
 {
 	const char *suffix = strchr(name, '.');
@@ -257,7 +266,8 @@ static int add_entry(struct entries *all, const char *dir, const char *name)
 		return 0;
 	(void)snprintf(text, sizeof(text), "%.*s", (int)(suffix - name), name);
 	if ((period_parse(PERIOD_MONTH, text, all->now, &e.period) < 0 &&
-	     period_parse(PERIOD_WEEK, text, all->now, &e.period) < 0) || !isdigit((unsigned char)*text) ||
+	     period_parse(PERIOD_WEEK, text, all->now, &e.period) < 0) ||
+	    !isdigit((unsigned char)*text) ||
 	    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) >= sizeof(path) || !read_entry(path, &e))
 		return 0;
 	more = realloc(all->entry, (all->n + 1) * sizeof(*more));
@@ -348,8 +358,8 @@ static int write_index(const struct site *site)
 		made[0] = '\0';
 	html_begin(out, "Energy and emissions of jobs", "");
 	html_element(out, "h1", NULL, "Energy and emissions of jobs");
-	html_element(out, "p", "about", "%s%s%sMade %s.", site->cluster ? "Cluster " : "", site->cluster ? site->cluster : "",
-		     site->cluster ? ". " : "", made);
+	html_element(out, "p", "about", "%s%s%sMade %s.", site->cluster ? "Cluster " : "",
+		     site->cluster ? site->cluster : "", site->cluster ? ". " : "", made);
 	html_main(out);
 	put_entries(&all, PERIOD_MONTH, "Month", out);
 	put_entries(&all, PERIOD_WEEK, "Week", out);
@@ -367,7 +377,10 @@ static void init_periods(struct site *site)
 	static const struct {
 		enum period_kind kind;
 		const char *which;
-	} periods[PERIODS] = { { PERIOD_MONTH, "this" }, { PERIOD_MONTH, "last" }, { PERIOD_WEEK, "this" }, { PERIOD_WEEK, "last" } };
+	} periods[PERIODS] = { { PERIOD_MONTH, "this" },
+			       { PERIOD_MONTH, "last" },
+			       { PERIOD_WEEK, "this" },
+			       { PERIOD_WEEK, "last" } };
 	struct period p;
 	size_t i;
 
@@ -405,7 +418,9 @@ static int fill_periods(const struct report_options *o, struct site *site)
 int report_site(const struct report_options *o)
 {
 	static struct job_site job_site;
-	struct site site = { .dir = o->site, .database = o->database_name, .job_site = &job_site, .now = o->now };
+	struct site site = {
+		.dir = o->site, .database = o->database_name, .job_site = &job_site, .now = o->now
+	};
 	struct errmsg err = { 0 };
 	size_t i;
 	int rc;

@@ -38,7 +38,10 @@ static int walk_job(void *arg, struct slurmdb_job *job)
 
 /* --- a database -------------------------------------------------------------------------------- */
 
-/* Sets the job's CPU time from CPU_US, the sum of its steps, if the record has none: the row does not have the steps. */
+/*
+ * Sets the job's CPU time from CPU_US, the sum of its steps, if the record has none: the row
+ * does not have the steps.
+ */
 static void add_cpu_time(struct record *r, const char *cpu_us)
 {
 	uint64_t us, ns;
@@ -80,17 +83,22 @@ static int walk_database(const struct walking *k, struct errmsg *err)
 	const struct report_options *o = k->o;
 	const struct sink_db *database = o->database;
 	struct settings *s = &k->w->site->settings;
-	struct db_walk walk = { .from = k->w->from, .to = k->w->to, .each = walk_row, .ctx = (void *)(uintptr_t)k };
+	struct db_walk walk = {
+		.from = k->w->from, .to = k->w->to, .each = walk_row, .ctx = (void *)(uintptr_t)k
+	};
 	uint64_t gone = 0;
 	int rc;
 
-	if (o->database_file &&
-	    (size_t)snprintf((char *)s + database->file.offset, SETTINGS_PATH_MAX, "%s", o->database_file) >= SETTINGS_PATH_MAX)
+	if (o->database_file && (size_t)snprintf((char *)s + database->file.offset, SETTINGS_PATH_MAX, "%s",
+						 o->database_file) >= SETTINGS_PATH_MAX)
 		return errmsg_set(err, -ENAMETOOLONG, "--from: the path is too long");
 	rc = database->gone(s, k->w->need, k->w->to, &gone, err);
 	if (rc == 0 && gone)
-		rc = errmsg_set(err, -ENODATA, "%" PRIu64 " jobs of that time are no longer in the database (MariadbRetention): "
-				"make the report from slurmdbd", gone);
+		rc = errmsg_set(err, -ENODATA,
+				"%" PRIu64
+				" jobs of that time are no longer in the database (MariadbRetention): "
+				"make the report from slurmdbd",
+				gone);
 	if (rc == 0 && k->w->from < k->w->need)
 		rc = database->gone(s, k->w->from, k->w->need, &gone, err);
 	if (rc == 0 && gone) {
@@ -117,7 +125,8 @@ int report_walk(const struct report_options *o, const struct report_walk *w)
 				  .arg = &walking };
 
 	if (o->database)
-		return walk_database(&walking, &err) < 0 ? cmd_error("%s: %s", o->database_name, err.text) : CMD_OK;
+		return walk_database(&walking, &err) < 0 ? cmd_error("%s: %s", o->database_name, err.text) :
+							   CMD_OK;
 	if (w->all_users)
 		walk.filter.uids = (struct slurmdb_texts){ 0 };
 	return jobs_walk(&walk);
@@ -133,7 +142,8 @@ bool report_is_users(const struct report_options *o, const struct record *r)
 const char *report_walk_hides(const struct report_options *o, struct job_site *site)
 {
 	const struct slurmdb_options options = { .cluster = job_ask_cluster(site, o->choice.cluster),
-						 .one_connection = true, .no_qos = true };
+						 .one_connection = true,
+						 .no_qos = true };
 	struct slurmdb_rows *rows = NULL;
 	struct errmsg err = { 0 };
 	char uid[16];

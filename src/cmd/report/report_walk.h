@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report_walk.h - reads the jobs that ended in a period, from slurmdbd or a database, and calls a function for each. */
+/*
+ * report_walk.h - reads the jobs that ended in a period, from slurmdbd or a database, and
+ * calls a function for each.
+ */
 #ifndef CEEMS_CMD_REPORT_WALK_H
 #define CEEMS_CMD_REPORT_WALK_H
 
@@ -8,10 +11,12 @@
 struct report_walk {
 	struct job_site *site;
 	uint64_t from, to; /* Unix seconds: jobs that ended at FROM or later, and before TO */
-	/* Jobs that ended before NEED are optional. If they are deleted, they are left out and *LACKS is set. */
+	/*
+	 * Jobs that ended before NEED are optional. If they are deleted, they are left out and *LACKS is set.
+	 */
 	uint64_t need;
 	bool *lacks;
-	bool all_users;	   /* read the jobs of all users, whatever the options choose */
+	bool all_users; /* read the jobs of all users, whatever the options choose */
 	/* Called for each job. A negative result ends the walk. */
 	int (*each)(void *arg, const struct jobs_job *j);
 	void *arg;

@@ -152,7 +152,8 @@ const struct jobs_group **summary_sorted(const struct jobs_groups *groups)
 	return ret;
 }
 
-const char *summary_change(const struct summary *s, const struct jobs_sum *sum, const struct jobs_sum *before, char *buf)
+const char *summary_change(const struct summary *s, const struct jobs_sum *sum, const struct jobs_sum *before,
+			   char *buf)
 {
 	double now = (double)sum->energy_uj;
 	double then = before ? (double)before->energy_uj : 0;

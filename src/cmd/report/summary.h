@@ -27,19 +27,22 @@ struct summary_names {
 
 /* The place of one user among all users. Place 1 has the largest value. */
 struct summary_place {
-	const char *why;	   /* borrowed: why the place is not known; NULL: it is known */
-	size_t energy, energy_of;  /* place by energy among ENERGY_OF users; 0: the user's energy is not known */
-	size_t wasted, wasted_of;  /* place by the share of energy that was wasted, among WASTED_OF users */
+	const char *why; /* borrowed: why the place is not known; NULL: it is known */
+	/* place by energy among ENERGY_OF users; 0: the user's energy is not known */
+	size_t energy, energy_of;
+	size_t wasted, wasted_of; /* place by the share of energy that was wasted, among WASTED_OF users */
 };
 
 struct summary {
 	struct period period, before;
 	enum jobs_group_by by;
-	const char *cluster;  /* borrowed; NULL: unknown, or all clusters */
-	const char *whose;    /* borrowed; whose jobs these are: "all users", "user ann", "account physics" */
-	const char *database; /* borrowed: name of the sink whose database has the jobs; NULL: slurmdbd has them */
+	const char *cluster; /* borrowed; NULL: unknown, or all clusters */
+	const char *whose;   /* borrowed; whose jobs these are: "all users", "user ann", "account physics" */
+	/* borrowed: name of the sink whose database has the jobs; NULL: slurmdbd has them */
+	const char *database;
 	const struct summary_place *place; /* borrowed; NULL: --rank was not given */
-	bool lacks_before;    /* jobs of the period before were deleted, so it is not compared with that period */
+	/* jobs of the period before were deleted, so it is not compared with that period */
+	bool lacks_before;
 	uint64_t now;
 
 	struct jobs_sum sum, sum_before;
@@ -75,7 +78,8 @@ const struct jobs_group **summary_sorted(const struct jobs_groups *groups);
  * Writes the change from BEFORE to SUM, such as "+12 %"; "n/a" if one is unknown, or the period is
  * not over. Returns BUF.
  */
-const char *summary_change(const struct summary *s, const struct jobs_sum *sum, const struct jobs_sum *before, char *buf);
+const char *summary_change(const struct summary *s, const struct jobs_sum *sum, const struct jobs_sum *before,
+			   char *buf);
 
 /* --- writers: each -ENOMEM -------------------------------------------------------------------- */
 

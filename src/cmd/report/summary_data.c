@@ -61,7 +61,8 @@ static void rows_add(struct rows *r, const char *section, const struct summary_r
 		r->rc = cells_add(r->cells, 0, r->cell);
 }
 
-static void add_sum(struct rows *r, const char *section, const char *key, const struct jobs_sum *sum, size_t rank)
+static void add_sum(struct rows *r, const char *section, const char *key, const struct jobs_sum *sum,
+		    size_t rank)
 {
 	struct summary_row row;
 
@@ -189,7 +190,8 @@ static int put_names(FILE *out, const char *name, const struct summary_names *na
 	size_t i;
 
 	for (i = 0; i < names->n; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " | " : "", names->text[i]);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " | " : "",
+					 names->text[i]);
 	return put_text(out, name, used ? text : NULL);
 }
 
@@ -223,7 +225,8 @@ int summary_print_json(const struct summary *s, FILE *out)
 	rfc3339_utc(s->period.to, to);
 	rfc3339_utc(s->now, made);
 	(void)fprintf(out,
-		      "{\"schema\":\"" SUMMARY_SCHEMA "\",\"period\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"made\":\"%s\","
+		      "{\"schema\":\"" SUMMARY_SCHEMA
+		      "\",\"period\":\"%s\",\"from\":\"%s\",\"to\":\"%s\",\"made\":\"%s\","
 		      "\"is_over\":%s,\"by\":\"%s\"",
 		      period_name(&s->period, name), from, to, made, summary_is_over(s) ? "true" : "false",
 		      jobs_group_name(s->by));

@@ -16,7 +16,6 @@
 /* The most rows of a table in the page; the CSV has all of them. */
 #define GROUPS_SHOWN 100
 
-
 /* Writes the label of a mark of the axis for energy; marks are at round numbers. Returns BUF. */
 static const char *energy_mark(double wh, char *buf)
 {
@@ -74,8 +73,9 @@ static void put_head(const struct summary *s, const struct summary_links *links,
 	if (!localtime_r(&now, &tm) || !strftime(made, sizeof(made), "%e %b %Y, %H:%M", &tm))
 		made[0] = '\0';
 	html_element(out, "p", "about", "%s%s%s%s%s to %s. Made %s.", s->whose ? s->whose : "",
-		     s->cluster ? ", cluster " : "", s->cluster ? s->cluster : "", s->whose || s->cluster ? ", " : "",
-		     from + strspn(from, " "), to + strspn(to, " "), made + strspn(made, " "));
+		     s->cluster ? ", cluster " : "", s->cluster ? s->cluster : "",
+		     s->whose || s->cluster ? ", " : "", from + strspn(from, " "), to + strspn(to, " "),
+		     made + strspn(made, " "));
 	html_main(out);
 }
 
@@ -109,7 +109,8 @@ static void put_tiles(const struct summary *s, FILE *out)
 	(void)snprintf(note, sizeof(note), "%s of them failed",
 		       sum->failed ? summary_count(sum->failed, text) : "none");
 	html_tile(out, "Jobs", summary_count(sum->jobs, value), sum->jobs ? note : "");
-	html_tile(out, "CPUs busy", summary_part(sum->cpu_held_ns > 0 ? sum->cpu_ns : NAN, sum->cpu_held_ns, value),
+	html_tile(out, "CPUs busy",
+		  summary_part(sum->cpu_held_ns > 0 ? sum->cpu_ns : NAN, sum->cpu_held_ns, value),
 		  sum->cpu_held_ns > 0 ? "of the time that jobs held them" : "");
 	fputs("</dl>\n", out);
 }
@@ -129,7 +130,8 @@ static void begin_table(FILE *out, enum summary_table_id id, const char *name, c
 	html_table_begin(out, name, /* caption= */ NULL, titles, n);
 }
 
-static void put_number(FILE *out, enum summary_table_id id, const struct summary_column *c, const struct cell *cell)
+static void put_number(FILE *out, enum summary_table_id id, const struct summary_column *c,
+		       const struct cell *cell)
 {
 	const char *text = cell->kind != CELL_UNKNOWN ? cell->shown : c->unknown ? c->unknown : "n/a";
 
@@ -194,8 +196,8 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	*d = (struct day){ .is_future = (uint64_t)when >= s->now };
 	if (!localtime_r(&when, &tm) || !strftime(d->date, sizeof(d->date), "%a %d %b", &tm))
 		return;
-	(void)snprintf(d->energy.label, sizeof(d->energy.label), "%.*s%d", s->period.kind == PERIOD_WEEK ? 4 : 0, d->date,
-		       tm.tm_mday);
+	(void)snprintf(d->energy.label, sizeof(d->energy.label), "%.*s%d",
+		       s->period.kind == PERIOD_WEEK ? 4 : 0, d->date, tm.tm_mday);
 	memcpy(d->co2e.label, d->energy.label, sizeof(d->co2e.label));
 	if (d->is_future)
 		return;
@@ -206,7 +208,8 @@ static void fill_day(const struct summary *s, unsigned int i, struct day *d)
 	d->co2e.whole = d->row.has_co2e ? d->row.ng / NG_PER_G : -1;
 	d->co2e.part = ng / NG_PER_G;
 	(void)snprintf(d->energy.title, sizeof(d->energy.title), "%.20s: %.20s, of it wasted %.20s", d->date,
-		       summary_energy(d->row.has_energy, d->row.uj, wh), summary_energy(d->row.has_waste, uj, lost));
+		       summary_energy(d->row.has_energy, d->row.uj, wh),
+		       summary_energy(d->row.has_waste, uj, lost));
 	(void)snprintf(d->co2e.title, sizeof(d->co2e.title), "%.20s: %.20s", d->date,
 		       summary_co2e(d->row.has_co2e, d->row.ng, mass));
 }
@@ -226,7 +229,8 @@ static void put_day_rows(const struct day *day, unsigned int n, FILE *out)
 static void put_key(const char *class, const char *name, FILE *out)
 {
 	(void)fprintf(out,
-		      "<li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"%s\" width=\"1\" height=\"1\"/></svg>%s"
+		      "<li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"%s\" width=\"1\" "
+		      "height=\"1\"/></svg>%s"
 		      "</li>",
 		      class, name);
 }
@@ -250,7 +254,9 @@ static void put_days(const struct summary *s, FILE *out)
 	put_key("lost", "wasted", out);
 	if (any_unknown)
 		put_key("unknown", "not known", out);
-	fputs("</ul>\n<div class=\"pair\">\n<div><p class=\"note\">Energy of the jobs that ended on that day</p>\n", out);
+	fputs("</ul>\n<div class=\"pair\">\n<div><p class=\"note\">Energy of the jobs that ended on that "
+	      "day</p>\n",
+	      out);
 	html_chart(out, "Energy of each day, and the part of it that was wasted", energy, n, energy_mark);
 	fputs("</div>\n<div><p class=\"note\">Their emissions (CO2e)</p>\n", out);
 	html_chart(out, "Emissions of each day, and the part of them that was wasted", co2e, n, mass_mark);
@@ -285,9 +291,11 @@ static void put_waste(const struct summary *s, FILE *out)
 	put_cells(out, SUMMARY_CAUSES, &total, /* link= */ NULL);
 	fputs("</tr></tfoot>\n</table>\n</div>\n", out);
 	if (s->sum.idle_n)
-		html_element(out, "p", "note",
-			     "%s of the energy is idle power: what the hardware that jobs held draws even when it does nothing.",
-			     summary_part(s->sum.idle_uj, s->sum.idle_of_uj, text));
+		html_element(
+			out, "p", "note",
+			"%s of the energy is idle power: what the hardware that jobs held draws even when "
+			"it does nothing.",
+			summary_part(s->sum.idle_uj, s->sum.idle_of_uj, text));
 	fputs("</section>\n", out);
 }
 
@@ -305,13 +313,16 @@ static void put_group(const struct summary *s, const struct summary_links *links
 	row.place = g->sum.energy_n ? place : 0;
 	row.was = summary_rank(&s->groups_before, before);
 	row.most_uj = most;
-	put_row(out, SUMMARY_GROUPS, &row, links && links->group ? links->group(s, g->key, page, sizeof(page)) : NULL);
+	put_row(out, SUMMARY_GROUPS, &row,
+		links && links->group ? links->group(s, g->key, page, sizeof(page)) : NULL);
 }
 
 static int put_groups(const struct summary *s, const struct summary_links *links, FILE *out)
 {
 	const struct jobs_group **sorted = summary_sorted(&s->groups);
-	const char *title = s->by == JOBS_BY_USER ? "User" : s->by == JOBS_BY_PARTITION ? "Partition" : "Account";
+	const char *title = s->by == JOBS_BY_USER      ? "User" :
+			    s->by == JOBS_BY_PARTITION ? "Partition" :
+							 "Account";
 	char name[32];
 	size_t i;
 
@@ -325,7 +336,8 @@ static int put_groups(const struct summary *s, const struct summary_links *links
 		put_group(s, links, sorted[i], i + 1, (double)sorted[0]->sum.energy_uj, out);
 	html_table_end(out);
 	if (s->groups.n > GROUPS_SHOWN)
-		html_element(out, "p", "note", "And %zu more with less energy, which the CSV and the JSON have.",
+		html_element(out, "p", "note",
+			     "And %zu more with less energy, which the CSV and the JSON have.",
 			     s->groups.n - GROUPS_SHOWN);
 	fputs("</section>\n", out);
 	free(sorted);

@@ -40,7 +40,8 @@ static bool set_insert(struct summary_set *set, size_t at)
 	return true;
 }
 
-struct summary *summary_set_get(struct summary_set *set, const char *name, const struct summary *like, enum jobs_group_by by)
+struct summary *summary_set_get(struct summary_set *set, const char *name, const struct summary *like,
+				enum jobs_group_by by)
 {
 	size_t low = 0;
 	size_t high = set->n;

@@ -14,9 +14,10 @@ struct summary_set {
 void summary_set_fini(struct summary_set *set);
 
 /*
- * Returns the summary of NAME, which may be "". A new one has the period and site of LIKE, and groups by BY. NULL: out of
- * memory.
+ * Returns the summary of NAME, which may be "". A new one has the period and site of LIKE, and groups by BY.
+ * NULL: out of memory.
  */
-struct summary *summary_set_get(struct summary_set *set, const char *name, const struct summary *like, enum jobs_group_by by);
+struct summary *summary_set_get(struct summary_set *set, const char *name, const struct summary *like,
+				enum jobs_group_by by);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* --- rows -------------------------------------------------------------------------------------- */
 
-void summary_row_init(struct summary_row *row, const struct summary *s, const char *name, const struct jobs_sum *sum,
-		      bool is_day)
+void summary_row_init(struct summary_row *row, const struct summary *s, const char *name,
+		      const struct jobs_sum *sum, bool is_day)
 {
 	bool has_none = is_day && !sum->jobs;
 	double ng;
@@ -202,5 +202,6 @@ const struct summary_table summary_table[SUMMARY_TABLES] = {
 	[SUMMARY_CAUSES] = { causes, ARRAY_SIZE(causes) },
 	[SUMMARY_METHODS] = { methods, ARRAY_SIZE(methods) },
 };
-_Static_assert(ARRAY_SIZE(groups) + ARRAY_SIZE(days) + ARRAY_SIZE(causes) + ARRAY_SIZE(methods) <= SUMMARY_COLUMNS,
+_Static_assert(ARRAY_SIZE(groups) + ARRAY_SIZE(days) + ARRAY_SIZE(causes) + ARRAY_SIZE(methods) <=
+		       SUMMARY_COLUMNS,
 	       "all columns fit");

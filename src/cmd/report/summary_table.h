@@ -15,16 +15,16 @@ struct summary_row {
 	const char *help;	    /* of a cause of waste; NULL: none */
 	const struct jobs_sum *sum; /* NULL: a cause of waste or a method, which have only the values below */
 	const struct jobs_sum *before; /* of the period before; NULL: none */
-	size_t place, was;	    /* rank by energy now and in the period before; 0: none */
-	double most_uj;		    /* energy of the longest bar */
+	size_t place, was;	       /* rank by energy now and in the period before; 0: none */
+	double most_uj;		       /* energy of the longest bar */
 	uint64_t jobs;
 	double uj, ng, wasted_uj;
 	bool has_energy, has_co2e, has_waste;
-	bool is_total;		    /* the sum below a table, which has neither jobs nor a bar */
+	bool is_total; /* the sum below a table, which has neither jobs nor a bar */
 };
 /* Sets the values of ROW from SUM. Energy and emissions of a day without jobs are 0, not unknown. */
-void summary_row_init(struct summary_row *row, const struct summary *s, const char *name, const struct jobs_sum *sum,
-		      bool is_day);
+void summary_row_init(struct summary_row *row, const struct summary *s, const char *name,
+		      const struct jobs_sum *sum, bool is_day);
 /* Sets the values of ROW from cause of waste W. */
 void summary_row_cause(struct summary_row *row, const struct summary *s, enum jobs_waste w);
 /* Sets the values of ROW from the jobs whose energy is known in way Q. */
@@ -38,13 +38,14 @@ enum summary_looks {
 };
 
 struct summary_column {
-	const char *text, *html; /* titles, as in cells.h and html_table_begin(); NULL: this form has no such column */
-	const char *key;	 /* name in CSV and JSON; NULL: there jobs_sum.def has the value */
-	const char *unknown;	 /* shown by HTML if the value is not known; NULL: "n/a" */
-	size_t width;		 /* of the text */
+	/* titles, as in cells.h and html_table_begin(); NULL: this form has no such column */
+	const char *text, *html;
+	const char *key;     /* name in CSV and JSON; NULL: there jobs_sum.def has the value */
+	const char *unknown; /* shown by HTML if the value is not known; NULL: "n/a" */
+	size_t width;	     /* of the text */
 	enum summary_looks looks;
-	bool is_last_in_text;	 /* the text has the column after the others */
-	bool is_empty_in_total;	 /* the row of the total has no value */
+	bool is_last_in_text;	/* the text has the column after the others */
+	bool is_empty_in_total; /* the row of the total has no value */
 	/* Sets CELL, which stays unknown if the value is not known. A text lives as long as ROW. */
 	void (*set)(struct cell *cell, const struct summary_row *row);
 };

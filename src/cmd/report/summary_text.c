@@ -38,9 +38,9 @@ static void put_head(const struct summary *s, FILE *out)
 {
 	char title[SUMMARY_WORDS_MAX], words[SUMMARY_WORDS_MAX];
 
-	(void)snprintf(words, sizeof(words), "Energy and emissions: %.120s%s%.256s%s%.256s", summary_title(s, title),
-		       s->whose ? ", " : "", s->whose ? s->whose : "", s->cluster ? ", cluster " : "",
-		       s->cluster ? s->cluster : "");
+	(void)snprintf(words, sizeof(words), "Energy and emissions: %.120s%s%.256s%s%.256s",
+		       summary_title(s, title), s->whose ? ", " : "", s->whose ? s->whose : "",
+		       s->cluster ? ", cluster " : "", s->cluster ? s->cluster : "");
 	put_words(out, words);
 	(void)fputc('\n', out);
 	put_words(out, memcpy(words, summary_lead(s, title), sizeof(words)));
@@ -58,7 +58,8 @@ struct text_table {
 	int rc;
 };
 
-static void add_columns(struct text_table *t, const struct summary_table *table, bool is_last, const char *title)
+static void add_columns(struct text_table *t, const struct summary_table *table, bool is_last,
+			const char *title)
 {
 	size_t i;
 
@@ -119,8 +120,9 @@ static int print_waste(const struct summary *s, FILE *out)
 
 static int print_groups(const struct summary *s, FILE *out)
 {
-	static const char *const titles[] = { [JOBS_BY_USER] = "User", [JOBS_BY_ACCOUNT] = "Account",
-					      [JOBS_BY_PARTITION] = "Partition" };
+	static const char *const titles[] = {
+		[JOBS_BY_USER] = "User", [JOBS_BY_ACCOUNT] = "Account", [JOBS_BY_PARTITION] = "Partition"
+	};
 	const struct jobs_group **sorted = summary_sorted(&s->groups);
 	struct text_table t;
 	size_t i;
@@ -133,14 +135,16 @@ static int print_groups(const struct summary *s, FILE *out)
 		const struct jobs_sum *sum = &sorted[i]->sum;
 		struct summary_row row;
 
-		summary_row_init(&row, s, *sorted[i]->key ? sorted[i]->key : "(none)", sum, /* is_day= */ false);
+		summary_row_init(&row, s, *sorted[i]->key ? sorted[i]->key : "(none)", sum,
+				 /* is_day= */ false);
 		row.before = before ? &before->sum : NULL;
 		row.place = sum->energy_n ? i + 1 : 0;
 		add_row(&t, &row);
 	}
 	rc = end_table(&t, out);
 	if (rc == 0 && s->groups.n > GROUPS_SHOWN)
-		(void)fprintf(out, "and %zu more: --csv and -o FILE.html have all\n", s->groups.n - GROUPS_SHOWN);
+		(void)fprintf(out, "and %zu more: --csv and -o FILE.html have all\n",
+			      s->groups.n - GROUPS_SHOWN);
 	free(sorted);
 	return rc;
 }
@@ -158,7 +162,8 @@ static int print_days(const struct summary *s, FILE *out)
 		char day[SCREEN_TEXT_MAX];
 		struct tm tm = { 0 };
 
-		if ((uint64_t)when >= s->now || !localtime_r(&when, &tm) || !strftime(day, sizeof(day), "%a %d %b", &tm))
+		if ((uint64_t)when >= s->now || !localtime_r(&when, &tm) ||
+		    !strftime(day, sizeof(day), "%a %d %b", &tm))
 			break;
 		summary_row_init(&row, s, day, &s->day[i], /* is_day= */ true);
 		add_row(&t, &row);
@@ -175,7 +180,8 @@ static void print_method(const struct summary *s, FILE *out)
 	for (i = 0; i < QUALITY_N; i++)
 		if (s->sum.quality[i].jobs)
 			(void)fprintf(out, "  %-38s %10s job%s %9s\n", jobs_quality_table[i].title,
-				      summary_count(s->sum.quality[i].jobs, jobs), s->sum.quality[i].jobs == 1 ? " " : "s",
+				      summary_count(s->sum.quality[i].jobs, jobs),
+				      s->sum.quality[i].jobs == 1 ? " " : "s",
 				      summary_energy(i != QUALITY_UNKNOWN, (double)s->sum.quality[i].uj, wh));
 	for (i = 0; summary_note(s, i, words); i++)
 		if (*words)

@@ -70,12 +70,14 @@ static void put_change(const struct summary *s, char *buf, size_t size)
 	if (!(then > 0))
 		return;
 	if (!summary_is_over(s))
-		(void)snprintf(buf, size, " (%s in all: %s)", title, screen_wh(s->sum_before.energy_uj, percent));
+		(void)snprintf(buf, size, " (%s in all: %s)", title,
+			       screen_wh(s->sum_before.energy_uj, percent));
 	else if (fabs(now - then) < then / 200)
 		(void)snprintf(buf, size, ", as much as in %s", title);
 	else
-		(void)snprintf(buf, size, ", %s %s than in %s", screen_share(fabs(now - then) / then, percent),
-			       now > then ? "more" : "less", title);
+		(void)snprintf(buf, size, ", %s %s than in %s",
+			       screen_share(fabs(now - then) / then, percent), now > then ? "more" : "less",
+			       title);
 }
 
 const char *summary_lead(const struct summary *s, char *buf)
@@ -91,7 +93,8 @@ const char *summary_lead(const struct summary *s, char *buf)
 	}
 	put_change(s, change, sizeof(change));
 	if (sum->co2e_n && equivalent_car_um(sum->co2e_ng) >= UM_PER_KM)
-		(void)snprintf(car, sizeof(car), ", as much as an average car over %s", equivalent_text(sum->co2e_ng, way, sizeof(way)));
+		(void)snprintf(car, sizeof(car), ", as much as an average car over %s",
+			       equivalent_text(sum->co2e_ng, way, sizeof(way)));
 	if (!sum->energy_n)
 		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s job%s ended; of none the energy is known.",
 			       summary_count(sum->jobs, jobs), sum->jobs == 1 ? "" : "s");
@@ -101,7 +104,8 @@ const char *summary_lead(const struct summary *s, char *buf)
 			       summary_energy(true, (double)sum->energy_uj, wh), change,
 			       sum->co2e_n ? " That caused " : "",
 			       sum->co2e_n ? summary_co2e(true, (double)sum->co2e_ng, mass) : "",
-			       sum->co2e_n ? " of CO2e" : " Its emissions are not known", sum->co2e_n ? car : "");
+			       sum->co2e_n ? " of CO2e" : " Its emissions are not known",
+			       sum->co2e_n ? car : "");
 	if (sum->energy_n)
 		(void)strncat(buf, ".", SUMMARY_WORDS_MAX - strlen(buf) - 1);
 	return buf;
@@ -123,10 +127,14 @@ const char *summary_waste_lead(const struct summary *s, char *buf)
 	if (uj < 0.5)
 		(void)snprintf(buf, SUMMARY_WORDS_MAX, "None of it is known to be wasted.");
 	else
-		(void)snprintf(buf, SUMMARY_WORDS_MAX, "%s of the energy (%s) was wasted. The largest cause: %c%s (%s).",
+		(void)snprintf(buf, SUMMARY_WORDS_MAX,
+			       "%s of the energy (%s) was wasted. The largest cause: %c%s (%s).",
 			       summary_part(uj, (double)sum->energy_uj, share), summary_energy(true, uj, wh),
-			       strncmp(jobs_waste_table[worst].title, "Jobs", 4) ? jobs_waste_table[worst].title[0] : 'j',
-			       jobs_waste_table[worst].title + 1, summary_energy(true, sum->waste[worst].uj, most));
+			       strncmp(jobs_waste_table[worst].title, "Jobs", 4) ?
+				       jobs_waste_table[worst].title[0] :
+				       'j',
+			       jobs_waste_table[worst].title + 1,
+			       summary_energy(true, sum->waste[worst].uj, most));
 	return buf;
 }
 
@@ -139,14 +147,17 @@ const char *summary_place_words(const struct summary *s, char *buf)
 	if (!p)
 		return buf;
 	if (p->wasted)
-		(void)snprintf(wasted, sizeof(wasted), ", and place %zu of %zu by the part of it that was wasted", p->wasted,
+		(void)snprintf(wasted, sizeof(wasted),
+			       ", and place %zu of %zu by the part of it that was wasted", p->wasted,
 			       p->wasted_of);
 	if (p->why)
 		(void)snprintf(buf, SUMMARY_WORDS_MAX, "Place among all users: n/a (%s).", p->why);
 	else if (!p->energy)
-		(void)snprintf(buf, SUMMARY_WORDS_MAX, "Place among all users: n/a (the energy is not known).");
+		(void)snprintf(buf, SUMMARY_WORDS_MAX,
+			       "Place among all users: n/a (the energy is not known).");
 	else
-		(void)snprintf(buf, SUMMARY_WORDS_MAX, "Place %zu of %zu user%s by energy%s. Place 1 is the largest.", p->energy,
+		(void)snprintf(buf, SUMMARY_WORDS_MAX,
+			       "Place %zu of %zu user%s by energy%s. Place 1 is the largest.", p->energy,
 			       p->energy_of, p->energy_of == 1 ? "" : "s", wasted);
 	return buf;
 }
@@ -161,11 +172,12 @@ static bool put_names(const struct summary_names *names, const char *label, char
 	size_t i;
 
 	for (i = 0; i < names->n && used < SUMMARY_WORDS_MAX; i++)
-		used += (size_t)snprintf(buf + used, SUMMARY_WORDS_MAX - used, "%s %s (%s job%s)", i ? ";" : "",
-					 names->text[i], summary_count(names->jobs[i], jobs),
+		used += (size_t)snprintf(buf + used, SUMMARY_WORDS_MAX - used, "%s %s (%s job%s)",
+					 i ? ";" : "", names->text[i], summary_count(names->jobs[i], jobs),
 					 names->jobs[i] == 1 ? "" : "s");
 	if (used < SUMMARY_WORDS_MAX)
-		(void)snprintf(buf + used, SUMMARY_WORDS_MAX - used, "%s.", names->others ? "; and others" : "");
+		(void)snprintf(buf + used, SUMMARY_WORDS_MAX - used, "%s.",
+			       names->others ? "; and others" : "");
 	return names->n > 0;
 }
 
@@ -173,11 +185,12 @@ static bool put_known(const struct jobs_sum *sum, char *buf)
 {
 	char known[SCREEN_TEXT_MAX], all[SCREEN_TEXT_MAX], co2e[SCREEN_TEXT_MAX];
 
-	(void)snprintf(buf, SUMMARY_WORDS_MAX,
-		       "Energy is known of %s of %s jobs, emissions of %s. Sums hold those alone: what is not known is left "
-		       "out, and not counted as 0.",
-		       summary_count(sum->energy_n, known), summary_count(sum->jobs, all),
-		       summary_count(sum->co2e_n, co2e));
+	(void)snprintf(
+		buf, SUMMARY_WORDS_MAX,
+		"Energy is known of %s of %s jobs, emissions of %s. Sums hold those alone: what is not "
+		"known is left out, and not counted as 0.",
+		summary_count(sum->energy_n, known), summary_count(sum->jobs, all),
+		summary_count(sum->co2e_n, co2e));
 	return sum->jobs > 0;
 }
 
@@ -185,22 +198,28 @@ static bool put_idle_known(const struct jobs_sum *sum, char *buf)
 {
 	char part[SCREEN_TEXT_MAX], all[SCREEN_TEXT_MAX];
 
-	(void)snprintf(buf, SUMMARY_WORDS_MAX,
-		       "What CPUs that were not used wasted is known of %s of %s jobs; of the others it may be more.",
-		       summary_count(sum->waste[WASTE_CPU].n, part), summary_count(sum->energy_n, all));
+	(void)snprintf(
+		buf, SUMMARY_WORDS_MAX,
+		"What CPUs that were not used wasted is known of %s of %s jobs; of the others it may be "
+		"more.",
+		summary_count(sum->waste[WASTE_CPU].n, part), summary_count(sum->energy_n, all));
 	return sum->waste[WASTE_CPU].n < sum->energy_n - sum->failed_n;
 }
 
 const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 {
 	static const char *const fixed[] = {
-		"A job counts with all of its energy on the day on which it ended. Jobs that still run are not in it.",
-		"Energy is what the job's share of its nodes used: processors, memory and, where there are any, GPUs, with the "
-		"share of idle power that belongs to what the job held. A machine that no job held is in no job's energy.",
-		"CO2e is carbon dioxide and other greenhouse gases, counted as the carbon dioxide that warms as much.",
-		"Wasted is all energy of jobs that failed, and for other jobs the idle power of CPUs, memory and GPUs that "
-		"they held and did not use. A cancelled job counts like one that completed: only what it held and did not use. "
-		"Jobs whose energy is unknown are not counted as waste.",
+		"A job counts with all of its energy on the day on which it ended. Jobs that still run "
+		"are not in it.",
+		"Energy is what the job's share of its nodes used: processors, memory and, where there "
+		"are any, GPUs, with the share of idle power that belongs to what the job held. A machine "
+		"that no job held is in no job's energy.",
+		"CO2e is carbon dioxide and other greenhouse gases, counted as the carbon dioxide that "
+		"warms as much.",
+		"Wasted is all energy of jobs that failed, and for other jobs the idle power of CPUs, "
+		"memory and GPUs that they held and did not use. A cancelled job counts like one that "
+		"completed: only what it held and did not use. Jobs whose energy is unknown are not "
+		"counted as waste.",
 	};
 	char title[PERIOD_TEXT_MAX];
 	bool is_there = false;
@@ -216,10 +235,12 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 		is_there = put_names(&s->factors, "Emissions per kWh from:", buf);
 		break;
 	case 3:
-		(void)snprintf(buf, SUMMARY_WORDS_MAX,
-			       "Of %" PRIu64 " jobs emissions were worked out afterwards, with the energy spread evenly over the "
-			       "job's life.",
-			       s->spread);
+		(void)snprintf(
+			buf, SUMMARY_WORDS_MAX,
+			"Of %" PRIu64
+			" jobs emissions were worked out afterwards, with the energy spread evenly over the "
+			"job's life.",
+			s->spread);
 		is_there = s->spread > 0;
 		break;
 	case 4:
@@ -227,14 +248,16 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 		break;
 	case 5:
 		(void)snprintf(buf, SUMMARY_WORDS_MAX,
-			       "Nothing is compared with %s, because some of its jobs are no longer in the database.",
+			       "Nothing is compared with %s, because some of its jobs are no longer in the "
+			       "database.",
 			       period_title(&s->before, title));
 		is_there = s->lacks_before;
 		break;
 	case 6:
-		(void)snprintf(buf, SUMMARY_WORDS_MAX,
-			       "Energy from Slurm is of jobs before ceems measured. On a node that jobs share, Slurm may count the "
-			       "whole node for each of them.");
+		(void)snprintf(
+			buf, SUMMARY_WORDS_MAX,
+			"Energy from Slurm is of jobs before ceems measured. On a node that jobs share, "
+			"Slurm may count the whole node for each of them.");
 		is_there = s->sum.quality[QUALITY_HISTORY].jobs > 0;
 		break;
 	default:

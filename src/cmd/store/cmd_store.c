@@ -61,10 +61,23 @@ static bool store_set_since(uint64_t *ret, const char *text)
 	return false;
 }
 
-enum { OPT_FILE = 256, OPT_JOB, OPT_JSON, OPT_KEY, OPT_KIND, OPT_LONG, OPT_OUTPUT, OPT_REFUSED,
-       OPT_SINCE, OPT_TIMEOUT, OPT_WAITING };
+enum {
+	OPT_FILE = 256,
+	OPT_JOB,
+	OPT_JSON,
+	OPT_KEY,
+	OPT_KIND,
+	OPT_LONG,
+	OPT_OUTPUT,
+	OPT_REFUSED,
+	OPT_SINCE,
+	OPT_TIMEOUT,
+	OPT_WAITING
+};
 
-/* The actions. A title in the table of options has the bits of the actions that accept the options below it. */
+/*
+ * The actions. A title in the table of options has the bits of the actions that accept the options below it.
+ */
 enum store_action { STORE_STATUS = 1 << 0, STORE_LS = 1 << 1, STORE_CAT = 1 << 2, STORE_REPLAY = 1 << 3 };
 
 static const struct cmd_option store_options[] = {
@@ -151,7 +164,9 @@ static int cmd_store_run(const struct cmd_info *self, int argc, char **argv)
 	static const struct {
 		const char *name;
 		enum store_action action;
-	} actions[] = { { "status", STORE_STATUS }, { "ls", STORE_LS }, { "cat", STORE_CAT },
+	} actions[] = { { "status", STORE_STATUS },
+			{ "ls", STORE_LS },
+			{ "cat", STORE_CAT },
 			{ "replay", STORE_REPLAY } };
 	_cleanup_free_ struct store_args *a = calloc(1, sizeof(*a));
 	enum store_action action;
@@ -196,9 +211,6 @@ static int cmd_store_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_store = {
-	"store",
-	"status|ls|cat|replay SINK [OPTION...]",
-	cmd_store_run,
-	store_options,
-	"ceems store ls --waiting kafka",
+	"store",       "status|ls|cat|replay SINK [OPTION...]", cmd_store_run,
+	store_options, "ceems store ls --waiting kafka",
 };

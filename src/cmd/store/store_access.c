@@ -32,8 +32,8 @@ int store_become_owner(const char *dir, struct errmsg *err)
 		return 0;
 	pw = getpwuid(st.st_uid);
 	if ((pw ? initgroups(pw->pw_name, pw->pw_gid) : setgroups(0, NULL)) < 0 ||
-	    setresgid(pw ? pw->pw_gid : st.st_gid, pw ? pw->pw_gid : st.st_gid,
-		      pw ? pw->pw_gid : st.st_gid) < 0 ||
+	    setresgid(pw ? pw->pw_gid : st.st_gid, pw ? pw->pw_gid : st.st_gid, pw ? pw->pw_gid : st.st_gid) <
+		    0 ||
 	    setresuid(st.st_uid, st.st_uid, st.st_uid) < 0)
 		return errmsg_errno(err, -errno, "cannot become the owner of %s", dir);
 	return 0;

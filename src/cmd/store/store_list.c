@@ -124,7 +124,10 @@ static int list_visit(void *ctx, const struct store_row *row)
 	return ferror(l->out) ? -ENOMEM : 0;
 }
 
-/* Prints some rows after pick->after. Returns as store_view_records(): more than 0 if there may be further rows. */
+/*
+ * Prints some rows after pick->after. Returns as store_view_records(): more than 0 if
+ * there may be further rows.
+ */
 static int list_some(struct list *l, struct store_view *v, const struct store_pick *pick, struct errmsg *err)
 {
 	char *text = NULL;

@@ -115,8 +115,7 @@ static int replay_flush(struct replay *r)
 
 static bool replay_has_room(const struct replay *r, const struct store_row *row)
 {
-	return !r->n ||
-	       (r->n < r->ops->max_batch && r->bytes + row->key_len + row->json_len <= BATCH_BYTES);
+	return !r->n || (r->n < r->ops->max_batch && r->bytes + row->key_len + row->json_len <= BATCH_BYTES);
 }
 
 static int replay_add(struct replay *r, const struct store_row *row)
@@ -181,8 +180,8 @@ static int replay_store(struct replay *r, struct store_pick pick)
 }
 
 /*
- * Finds in a line of a file what replay must know of the record: its kind and key, the job's id, and when the job ended
- * (0: unknown). False: the line is no record.
+ * Finds in a line of a file what replay must know of the record: its kind and key, the job's id, and when the
+ * job ended (0: unknown). False: the line is no record.
  */
 static bool replay_identify(const char *json, size_t len, struct store_row *ret, char *key, size_t size,
 			    uint64_t *ret_job, uint64_t *ret_end)
@@ -224,7 +223,8 @@ static bool replay_is_of(const struct store_row *row, const char *key)
 {
 	size_t len = strlen(key);
 
-	return row->key_len >= len && memcmp(row->key, key, len) == 0 && (row->key_len == len || row->key[len] == '#');
+	return row->key_len >= len && memcmp(row->key, key, len) == 0 &&
+	       (row->key_len == len || row->key[len] == '#');
 }
 
 /* The last record of a job that was read, for its parts. */
@@ -233,8 +233,12 @@ struct replay_whole {
 	bool in_time;
 };
 
-/* Returns true if the job of ROW ended since SINCE. A part has no end. It comes behind its record, and is taken with it. */
-static bool replay_in_time(const struct store_row *row, uint64_t end, uint64_t since, struct replay_whole *whole)
+/*
+ * Returns true if the job of ROW ended since SINCE. A part has no end. It comes behind its
+ * record, and is taken with it.
+ */
+static bool replay_in_time(const struct store_row *row, uint64_t end, uint64_t since,
+			   struct replay_whole *whole)
 {
 	bool in_time = !end || end >= since;
 
@@ -275,8 +279,8 @@ static int replay_lines(struct replay *r, const struct store_args *a, FILE *f)
 		if (!replay_identify(line, (size_t)len, &row, key, sizeof(key), &job, &end)) {
 			if (!bad++)
 				(void)cmd_error("line %" PRIu64 " is not a record; it is skipped", number);
-		} else if (replay_in_time(&row, end, a->since, &whole) && r->ops->kinds & STORE_MASK(row.kind) &&
-			   replay_takes(&a->pick, &row, job)) {
+		} else if (replay_in_time(&row, end, a->since, &whole) &&
+			   r->ops->kinds & STORE_MASK(row.kind) && replay_takes(&a->pick, &row, job)) {
 			if (!r->gave_up && !replay_has_room(r, &row))
 				(void)replay_flush(r);
 			rc = replay_add(r, &row);

@@ -166,8 +166,7 @@ static void status_print_store(const struct status *st)
 		printf(" of %s", store_bytes(s->store_max_bytes, b));
 	printf(", %" PRIu64 " records (%s)\n", store->records, store_bytes(store->record_bytes, c));
 	printf("jobs      %" PRIu64 " ended, %" PRIu64 " final, %" PRIu64 " corrected",
-	       store->jobs[STORE_JOB_ENDED], store->jobs[STORE_JOB_FINAL],
-	       store->jobs[STORE_JOB_CORRECTED]);
+	       store->jobs[STORE_JOB_ENDED], store->jobs[STORE_JOB_FINAL], store->jobs[STORE_JOB_CORRECTED]);
 	if (store->overdue)
 		printf("; %" PRIu64 " overdue since %s", store->overdue, store_age(store->oldest_due, a));
 	printf("\n");
@@ -194,8 +193,8 @@ static void status_print(const struct status *st)
 	for (i = 0; i < st->nsinks; i++)
 		if (st->sink[i].refused)
 			cmd_print("%s has refused %" PRIu64 " records: ceems store ls --refused %s; "
-				  "ceems store replay %s --refused", st->sink[i].name,
-				  st->sink[i].refused, st->sink[i].name, st->sink[i].name);
+				  "ceems store replay %s --refused",
+				  st->sink[i].name, st->sink[i].refused, st->sink[i].name, st->sink[i].name);
 }
 
 /* --- as JSON ------------------------------------------------------------------------------------- */
@@ -230,20 +229,19 @@ static json_t *status_object(const struct status *st)
 		(void)json_array_append_new(sinks, status_sink_object(s, &st->sink[i]));
 	return json_pack("{s:b, s:{s:s, s:o, s:o, s:o, s:o}, s:{s:s, s:o, s:o, s:o, s:o, s:o, s:o}, "
 			 "s:{s:o, s:o, s:o, s:o, s:o}, s:o}",
-			 "recorder_runs", st->has_writer,
-			 "inbox", "dir", s->inbox_dir, "files", status_number(st->inbox.files),
-			 "bytes", status_number(st->inbox.bytes), "unread_bytes",
-			 status_number(st->inbox.unread), "oldest", status_time(st->inbox.oldest),
-			 "store", "dir", s->store_dir, "used_bytes", status_number(store->used_bytes),
-			 "max_bytes", status_number(s->store_max_bytes), "file_bytes",
-			 status_number(store->file_bytes), "layout", status_number(store->layout),
-			 "records", status_number(store->records), "record_bytes",
-			 status_number(store->record_bytes),
-			 "jobs", "ended", status_number(store->jobs[STORE_JOB_ENDED]), "final",
+			 "recorder_runs", st->has_writer, "inbox", "dir", s->inbox_dir, "files",
+			 status_number(st->inbox.files), "bytes", status_number(st->inbox.bytes),
+			 "unread_bytes", status_number(st->inbox.unread), "oldest",
+			 status_time(st->inbox.oldest), "store", "dir", s->store_dir, "used_bytes",
+			 status_number(store->used_bytes), "max_bytes", status_number(s->store_max_bytes),
+			 "file_bytes", status_number(store->file_bytes), "layout",
+			 status_number(store->layout), "records", status_number(store->records),
+			 "record_bytes", status_number(store->record_bytes), "jobs", "ended",
+			 status_number(store->jobs[STORE_JOB_ENDED]), "final",
 			 status_number(store->jobs[STORE_JOB_FINAL]), "corrected",
 			 status_number(store->jobs[STORE_JOB_CORRECTED]), "overdue",
-			 status_number(store->overdue), "oldest_due", status_time(store->oldest_due),
-			 "sinks", sinks);
+			 status_number(store->overdue), "oldest_due", status_time(store->oldest_due), "sinks",
+			 sinks);
 }
 
 static int status_print_json(const struct status *st)

@@ -69,7 +69,8 @@ static int read_frame(struct top_source *s, uint32_t job_id, struct top_frame *f
 /* Prints frames as text, without a screen. Rates need two readings before the first frame. */
 static int run_batch(const struct top_request *o, struct top_source *s)
 {
-	const struct timespec wait = { (time_t)(o->interval_ns / NSEC_PER_SEC), (long)(o->interval_ns % NSEC_PER_SEC) };
+	const struct timespec wait = { (time_t)(o->interval_ns / NSEC_PER_SEC),
+				       (long)(o->interval_ns % NSEC_PER_SEC) };
 	uint64_t frames = o->frames ? o->frames : 1;
 	struct top_frame f = { 0 };
 	int rc = read_frame(s, o->job_id, &f);
@@ -129,7 +130,8 @@ static int open_source(const struct top_request *o, const struct settings *s, st
 	int rc = CMD_OK;
 
 	if (o->node)
-		return top_node_open(s, o->node_name, window, ret, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
+		return top_node_open(s, o->node_name, window, ret, &err) < 0 ? cmd_error("%s", err.text) :
+									       CMD_OK;
 	rc = set_user(o, &jobs);
 	if (rc == CMD_OK)
 		rc = job_ask_check_conf();
@@ -192,7 +194,9 @@ static int set_option(const struct cmd_info *self, struct top_request *o, int c)
 			       bad_value("an interval of 1s or more", optarg) :
 			       CMD_OK;
 	case 'n':
-		return parse_u64(optarg, &o->frames) < 0 || !o->frames ? bad_value("a number of frames", optarg) : CMD_OK;
+		return parse_u64(optarg, &o->frames) < 0 || !o->frames ?
+			       bad_value("a number of frames", optarg) :
+			       CMD_OK;
 	case OPT_JOB:
 		if (parse_u64(optarg, &n) < 0 || !n || n > UINT32_MAX)
 			return bad_value("a job ID", optarg);
@@ -263,9 +267,5 @@ static int cmd_top_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_top = {
-	"top",
-	"[OPTION...]",
-	cmd_top_run,
-	top_options,
-	"ceems top -a --sort power",
+	"top", "[OPTION...]", cmd_top_run, top_options, "ceems top -a --sort power",
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top.h - a frame: the values that `ceems top` shows at one time. A source fills it (top_source.h), and top_draw.h makes
- * the lines of the screen from it.
+ * top.h - a frame: the values that `ceems top` shows at one time. A source fills it (top_source.h), and
+ * top_draw.h makes the lines of the screen from it.
  */
 #ifndef CEEMS_CMD_TOP_H
 #define CEEMS_CMD_TOP_H
@@ -12,7 +12,10 @@
 
 #define TOP_TEXT_MAX 64
 
-/* The values that are read anew for each frame, TOP_POWER and so on, in the units that their names in JSON tell. */
+/*
+ * The values that are read anew for each frame, TOP_POWER and so on, in the units that
+ * their names in JSON tell.
+ */
 enum top_value {
 #define COLUMN(id, ...)
 #define VALUE(id, ...) TOP_##id,
@@ -44,7 +47,10 @@ void top_frame_free(struct top_frame *f);
 /* Adds an empty row, which belongs to F and may move when another is added. NULL: out of memory. */
 struct top_row *top_frame_add(struct top_frame *f);
 
-/* Returns the sum of VALUE over all rows, or for a part of the power the share of the total power. NAN: no row has the value. */
+/*
+ * Returns the sum of VALUE over all rows, or for a part of the power the share of the total power.
+ * NAN: no row has the value.
+ */
 double top_frame_sum(const struct top_frame *f, enum top_value value);
 
 /* Returns the frame as one JSON object, which the caller frees. NULL: out of memory. */

@@ -19,7 +19,10 @@
 /* Contains two scrapes or more, at the usual intervals. */
 #define RATE_WINDOW "2m"
 
-/* Adds a query for VALUE, whose series is summed over each job. Other values, and metrics without a series, have none. */
+/*
+ * Adds a query for VALUE, whose series is summed over each job. Other values, and metrics
+ * without a series, have none.
+ */
 static void put_query(FILE *f, enum top_value value, uint32_t job_id, const char *job)
 {
 	const struct top_column *c = top_column_of(value);
@@ -29,10 +32,10 @@ static void put_query(FILE *f, enum top_value value, uint32_t job_id, const char
 
 	if (c->from == TOP_FROM_OTHER || !*series)
 		return;
-	(void)fprintf(f, "%slabel_replace(sum by (%s) (%s%s{manager=\"slurm\"%s%s}%s),\"value\",\"%d\",\"\",\"\")",
-		      value ? " or " : "", job_id ? "hostname" : "uuid", is_rate ? "rate(" : "",
-		      series, job, c->gauge ? "" : m->prom_labels,
-		      is_rate ? "[" RATE_WINDOW "])" : "", (int)value);
+	(void)fprintf(
+		f, "%slabel_replace(sum by (%s) (%s%s{manager=\"slurm\"%s%s}%s),\"value\",\"%d\",\"\",\"\")",
+		value ? " or " : "", job_id ? "hostname" : "uuid", is_rate ? "rate(" : "", series, job,
+		c->gauge ? "" : m->prom_labels, is_rate ? "[" RATE_WINDOW "])" : "", (int)value);
 }
 
 char *top_prom_query(uint32_t job_id)
@@ -91,7 +94,10 @@ static struct top_row *find_node(struct top_frame *f, uint32_t job_id, const cha
 	return row;
 }
 
-/* Sets a value from SAMPLE, such as {"metric": {"uuid": "12", "value": "0"}, "value": [1795603505.1, "12.5"]}. */
+/*
+ * Sets a value from SAMPLE, such as {"metric": {"uuid": "12", "value": "0"}, "value":
+ * [1795603505.1, "12.5"]}.
+ */
 static int set_sample(json_t *sample, uint32_t job_id, struct top_frame *f)
 {
 	const char *id, *value, *number;
@@ -100,8 +106,8 @@ static int set_sample(json_t *sample, uint32_t job_id, struct top_frame *f)
 	double d;
 	char *end;
 
-	if (json_unpack(sample, "{s:{s:s, s:s}, s:[F, s]}", "metric", job_id ? "hostname" : "uuid", &id, "value", &value,
-			"value", &d, &number) < 0 ||
+	if (json_unpack(sample, "{s:{s:s, s:s}, s:[F, s]}", "metric", job_id ? "hostname" : "uuid", &id,
+			"value", &value, "value", &d, &number) < 0 ||
 	    parse_u64(value, &v) < 0 || v >= TOP_N)
 		return -EINVAL;
 	d = strtod(number, &end); /* NUMBER may be "NaN" or "+Inf", too */
@@ -109,7 +115,8 @@ static int set_sample(json_t *sample, uint32_t job_id, struct top_frame *f)
 		return -EINVAL;
 	row = job_id ? find_node(f, job_id, id) : find_job(f, id);
 	if (!row)
-		return job_id ? -ENOMEM : 0; /* the job has ended, or slurmctld does not show it to this user */
+		/* the job has ended, or slurmctld does not show it to this user */
+		return job_id ? -ENOMEM : 0;
 	if (isfinite(d))
 		row->value[v] = d;
 	return 0;

@@ -118,7 +118,8 @@ _Static_assert(TOP_CELL_MAX >= SCREEN_TEXT_MAX, "a text of the screen fits");
 #define TOTAL(m) .from = TOP_FROM_TOTAL, .metric = METRIC_##m
 
 const struct top_column top_column_table[TOP_COLUMN_N] = {
-#define HEAD(t, n, k, h, w, r, ...) .title = t, .name = n, .key = k, .help = h, .width = w, .rank = r, __VA_ARGS__
+#define HEAD(t, n, k, h, w, r, ...) \
+	.title = t, .name = n, .key = k, .help = h, .width = w, .rank = r, __VA_ARGS__
 #define COLUMN(id, ...) { .value = TOP_N, HEAD(__VA_ARGS__) },
 #define VALUE(id, ...) { .value = TOP_##id, HEAD(__VA_ARGS__) },
 #include "src/cmd/top/top_column.def"

@@ -36,16 +36,16 @@ struct top_column {
 	int key;	  /* the key that sorts by this column: an upper-case letter; 0: none */
 	const char *help; /* "sort by HELP" */
 	size_t width;
-	unsigned int rank; /* on a narrow screen, the columns with the highest rank are left out first */
+	unsigned int rank;  /* on a narrow screen, the columns with the highest rank are left out first */
 	unsigned int flags; /* enum top_column_flags */
 
 	size_t text; /* offset of a text in struct top_row; 0: the column is a number */
-	double (*set)(const struct top_row *r);	 /* NAN: not known. NULL: the column shows its own value */
-	void (*show)(double v, char *buf);	 /* writes a number; BUF has TOP_CELL_MAX bytes */
+	double (*set)(const struct top_row *r); /* NAN: not known. NULL: the column shows its own value */
+	void (*show)(double v, char *buf);	/* writes a number; BUF has TOP_CELL_MAX bytes */
 
 	/* VALUE: */
-	enum top_value value; /* COLUMN: TOP_N */
-	const char *json;     /* its name in JSON */
+	enum top_value value;  /* COLUMN: TOP_N */
+	const char *json;      /* its name in JSON */
 	bool is_part_of_power; /* its total is the mean that is weighted by power, not the sum */
 	enum top_from from;
 	enum metric metric;
@@ -59,7 +59,10 @@ const struct top_column *top_column_of(enum top_value value);
 /* Returns how much of the metric counts as 1. */
 double top_column_unit(const struct top_column *c);
 
-/* Return the value of row R. NULL: the column is a number; NAN: the number is not known, or the column is a text. */
+/*
+ * Return the value of row R. NULL: the column is a number; NAN: the number is not known,
+ * or the column is a text.
+ */
 const char *top_column_text(const struct top_column *c, const struct top_row *r);
 double top_column_number(const struct top_column *c, const struct top_row *r);
 

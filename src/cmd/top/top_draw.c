@@ -52,7 +52,8 @@ const char *top_column_names(char *buf, size_t size)
 
 	*buf = '\0';
 	for (i = 0; i < TOP_COLUMN_N && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "", top_column_table[i].name);
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+					 top_column_table[i].name);
 	return buf;
 }
 
@@ -77,8 +78,9 @@ static bool contains(const char *text, const char *part)
 
 static bool passes_filter(const struct top_row *r, const char *filter)
 {
-	return !*filter || contains(r->id, filter) || contains(r->name, filter) || contains(r->user, filter) ||
-	       contains(r->account, filter) || contains(r->partition, filter) || contains(r->nodes, filter);
+	return !*filter || contains(r->id, filter) || contains(r->name, filter) ||
+	       contains(r->user, filter) || contains(r->account, filter) || contains(r->partition, filter) ||
+	       contains(r->nodes, filter);
 }
 
 /* A row to sort. It has the view, because qsort() passes no other argument to compare_items(). */
@@ -167,7 +169,8 @@ static void choose_columns(const struct top_frame *f, size_t screen, size_t widt
 
 		for (k = 0; c->flags & TOP_GROWS && width[i] && k < f->n; k++) {
 			char masked[TOP_TEXT_MAX];
-			size_t need = text_columns(text_mask(top_column_text(c, &f->row[k]), masked, sizeof(masked)));
+			size_t need = text_columns(
+				text_mask(top_column_text(c, &f->row[k]), masked, sizeof(masked)));
 
 			most = need > most ? need : most;
 		}
@@ -223,7 +226,8 @@ static int add_line(struct top_lines *l, enum top_style style, size_t screen, co
 	return 0;
 }
 
-static int _printf_(4, 5) add_text(struct top_lines *l, enum top_style style, size_t screen, const char *fmt, ...)
+static int _printf_(4, 5)
+	add_text(struct top_lines *l, enum top_style style, size_t screen, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -247,7 +251,9 @@ static void put_column(FILE *out, const struct top_column *c, size_t width, cons
 	*is_first = false;
 }
 
-/* Adds the line of ROW. If ROW is NULL, adds the titles, with a mark at the column by which rows are sorted. */
+/*
+ * Adds the line of ROW. If ROW is NULL, adds the titles, with a mark at the column by which rows are sorted.
+ */
 static int add_row(struct top_lines *l, const struct top_frame *f, const struct top_view *v,
 		   const size_t width[TOP_COLUMN_N], const struct top_row *row)
 {
@@ -271,7 +277,8 @@ static int add_row(struct top_lines *l, const struct top_frame *f, const struct 
 			const char *title = c == ID && f->id_title ? f->id_title : c->title;
 			bool is_marked = c == sort && strlen(title) < width[i];
 
-			(void)snprintf(buf, sizeof(buf), "%s%s%s", is_marked && !(c->flags & TOP_LEFT) ? "*" : "", title,
+			(void)snprintf(buf, sizeof(buf), "%s%s%s",
+				       is_marked && !(c->flags & TOP_LEFT) ? "*" : "", title,
 				       is_marked && c->flags & TOP_LEFT ? "*" : "");
 		} else if (top_column_text(c, row)) {
 			(void)snprintf(buf, sizeof(buf), "%s", top_column_text(c, row));
@@ -280,7 +287,12 @@ static int add_row(struct top_lines *l, const struct top_frame *f, const struct 
 		}
 		put_column(out, c, width[i], buf, &is_first);
 	}
-	rc = fclose(out) ? -ENOMEM : add_line(l, !row ? TOP_TITLES : is_selected ? TOP_SELECTED : TOP_PLAIN, v->width, text);
+	rc = fclose(out) ? -ENOMEM :
+			   add_line(l,
+				    !row	? TOP_TITLES :
+				    is_selected ? TOP_SELECTED :
+						  TOP_PLAIN,
+				    v->width, text);
 	free(text);
 	return rc;
 }
@@ -303,8 +315,10 @@ static void _printf_(4, 5) add_sum(char *line, size_t screen, double value, cons
 
 static int add_sums(struct top_lines *l, const struct top_frame *f, size_t screen)
 {
-	double power = top_frame_sum(f, TOP_POWER), idle = top_frame_sum(f, TOP_IDLE), cpu = top_frame_sum(f, TOP_CPU);
-	double gpu = top_frame_sum(f, TOP_GPU), in = top_frame_sum(f, TOP_READ), out = top_frame_sum(f, TOP_WRITE);
+	double power = top_frame_sum(f, TOP_POWER), idle = top_frame_sum(f, TOP_IDLE),
+	       cpu = top_frame_sum(f, TOP_CPU);
+	double gpu = top_frame_sum(f, TOP_GPU), in = top_frame_sum(f, TOP_READ),
+	       out = top_frame_sum(f, TOP_WRITE);
 	double memory = top_frame_sum(f, TOP_MEMORY);
 	char text[SCREEN_TEXT_MAX] = "n/a", bytes[TOP_CELL_MAX], of[32] = "", line[SUMS_MAX];
 	uint64_t cpus = 0, gpus = 0;
@@ -356,11 +370,14 @@ static int add_keys(struct top_lines *l, const struct top_view *v)
 
 	if (v->is_typing)
 		return add_text(l, TOP_KEYS, v->width, "filter: %s_", v->filter);
-	return add_text(l, TOP_KEYS, v->width, "q quit  h help  < > sort: %s%s  r reverse  / filter%s%s  Enter nodes",
-			sort->name, v->reverse ? ", reversed" : "", *v->filter ? ": " : "", v->filter);
+	return add_text(l, TOP_KEYS, v->width,
+			"q quit  h help  < > sort: %s%s  r reverse  / filter%s%s  Enter nodes", sort->name,
+			v->reverse ? ", reversed" : "", *v->filter ? ": " : "", v->filter);
 }
 
-/* Adds lines such as "P I C M G    sort by power, idle share, CPU, memory, GPU", from the column of power on. */
+/*
+ * Adds lines such as "P I C M G    sort by power, idle share, CPU, memory, GPU", from the column of power on.
+ */
 static int add_sort_keys(struct top_lines *l, const struct top_view *v)
 {
 	char keys[2 * KEYS_PER_LINE + 1], help[SUMS_MAX];
@@ -374,7 +391,8 @@ static int add_sort_keys(struct top_lines *l, const struct top_view *v)
 		if (c->key) {
 			(void)snprintf(keys + 2 * n, 3, "%c ", c->key);
 			used = n ? used : 0;
-			used += (size_t)snprintf(help + used, sizeof(help) - used, "%s%s", n ? ", " : "", c->help);
+			used += (size_t)snprintf(help + used, sizeof(help) - used, "%s%s", n ? ", " : "",
+						 c->help);
 			n++;
 		}
 		if (n == KEYS_PER_LINE || (n && i + 1 == TOP_COLUMN_N)) {
@@ -417,8 +435,8 @@ size_t top_rows_shown(const struct top_frame *f, const struct top_view *v)
 	return v->height > used ? v->height - used : 0;
 }
 
-static int add_rows(struct top_lines *l, const struct top_frame *f, const struct top_view *v, const size_t *order,
-		    size_t n)
+static int add_rows(struct top_lines *l, const struct top_frame *f, const struct top_view *v,
+		    const size_t *order, size_t n)
 {
 	size_t most = v->height ? top_rows_shown(f, v) : n;
 	size_t width[TOP_COLUMN_N];

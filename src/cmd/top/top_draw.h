@@ -16,7 +16,10 @@ enum top_style {
 	TOP_KEYS,     /* the last line: keys, or the filter */
 };
 
-/* Return a column to sort by: by its name for --sort, or by its key, an upper-case letter. NULL: there is none. */
+/*
+ * Return a column to sort by: by its name for --sort, or by its key, an upper-case
+ * letter. NULL: there is none.
+ */
 struct top_column;
 const struct top_column *top_column_find(const char *name);
 const struct top_column *top_column_of_key(int key);
@@ -29,21 +32,21 @@ const char *top_column_names(char *buf, size_t size);
 #define TOP_FILTER_MAX 64
 
 struct top_view {
-	size_t width, height; /* HEIGHT 0: all rows, and no line of keys */
+	size_t width, height;	       /* HEIGHT 0: all rows, and no line of keys */
 	const struct top_column *sort; /* column to sort by; NULL: power */
 	bool reverse;
 	char filter[TOP_FILTER_MAX]; /* only rows that contain this text are shown; empty: all rows */
-	bool is_typing;	      /* the user is typing the filter, which the last line shows */
+	bool is_typing;		     /* the user is typing the filter, which the last line shows */
 	bool is_help;
 	char selected[TOP_TEXT_MAX]; /* id of the row that is marked; empty: none */
-	size_t first;	      /* index of the row at the top, in the order of top_order() */
+	size_t first;		     /* index of the row at the top, in the order of top_order() */
 };
 
 struct top_lines {
 	struct top_line {
 		char *text; /* owned; masked, at most WIDTH columns */
 		enum top_style style;
-	} *line; /* owned */
+	} * line; /* owned */
 	size_t n;
 };
 void top_lines_free(struct top_lines *l);

@@ -76,11 +76,12 @@ static json_t *json_value(double v)
 
 static json_t *json_row(const struct top_row *r)
 {
-	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", json_text(r->id), "name",
-			      json_text(r->name), "user", json_text(r->user), "account", json_text(r->account),
-			      "partition", json_text(r->partition), "nodelist", json_text(r->nodes), "nodes",
-			      json_count(r->nnodes), "cpus", json_count(r->cpus), "gpus", json_count(r->gpus),
-			      "memory_allocated_bytes", json_count(r->memory), "elapsed_s", json_count(r->elapsed_s));
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+			      json_text(r->id), "name", json_text(r->name), "user", json_text(r->user),
+			      "account", json_text(r->account), "partition", json_text(r->partition),
+			      "nodelist", json_text(r->nodes), "nodes", json_count(r->nnodes), "cpus",
+			      json_count(r->cpus), "gpus", json_count(r->gpus), "memory_allocated_bytes",
+			      json_count(r->memory), "elapsed_s", json_count(r->elapsed_s));
 	unsigned int v;
 
 	for (v = 0; o && v < TOP_N; v++)
@@ -94,7 +95,8 @@ static json_t *json_sums(const struct top_frame *f)
 	unsigned int v;
 
 	for (v = 0; o && v < TOP_N; v++)
-		(void)json_object_set_new(o, top_column_of((enum top_value)v)->json, json_value(top_frame_sum(f, (enum top_value)v)));
+		(void)json_object_set_new(o, top_column_of((enum top_value)v)->json,
+					  json_value(top_frame_sum(f, (enum top_value)v)));
 	return o;
 }
 
@@ -113,7 +115,8 @@ char *top_frame_json(const struct top_frame *f)
 		}
 	rfc3339_utc(f->t, time);
 	root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "time", time, "what", json_text(f->what), "source",
-			 json_text(f->source), "note", json_text(f->note), "total", json_sums(f), "rows", rows);
+			 json_text(f->source), "note", json_text(f->note), "total", json_sums(f), "rows",
+			 rows);
 	if (root)
 		text = exactjson_dump(root, &len);
 	json_decref(root);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_jobs.c - the source of running jobs. slurmctld lists the jobs, and so decides which of them a user may see. Their
- * values come from sstat, which answers only the owner, root and SlurmUser, or from Prometheus.
+ * top_jobs.c - the source of running jobs. slurmctld lists the jobs, and so decides which of them a user may
+ * see. Their values come from sstat, which answers only the owner, root and SlurmUser, or from Prometheus.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,16 +20,17 @@
 #include "src/libutil/util.h"
 
 /*
- * The shortest time between two requests for the list of jobs. If any job has changed, slurmctld sends all of them. So
- * this program asks for the jobs of all users four times less often than `squeue -i 5` does.
+ * The shortest time between two requests for the list of jobs. If any job has changed, slurmctld sends all of
+ * them. So this program asks for the jobs of all users four times less often than `squeue -i 5` does.
  */
 #define LIST_OWN_NS (10 * NSEC_PER_SEC)
 #define LIST_ALL_NS (20 * NSEC_PER_SEC)
 #define LIST_OWN_MAX 500 /* with more, the list of a user's own jobs is as dear */
 
 /*
- * The jobs that sstat is asked for in one reading, in turn. sstat asks slurmctld twice for each, which goes through all its
- * jobs each time: with 5,000 of them, a job costs as much as 400 jobs of a list (tests/bench/run top).
+ * The jobs that sstat is asked for in one reading, in turn. sstat asks slurmctld twice for each, which goes
+ * through all its jobs each time: with 5,000 of them, a job costs as much as 400 jobs of a list
+ * (tests/bench/run top).
  */
 #define TURN_MAX 5
 
@@ -43,12 +44,12 @@ struct top_jobs {
 	size_t turn;	    /* index of the job whose sstat is read next */
 	struct record_names names;
 	struct top_rates *rates;
-	uint64_t window_ns; /* for top_rates_create() */
-	uint64_t first_ns;  /* when sstat was first read; 0: not yet */
+	uint64_t window_ns;	 /* for top_rates_create() */
+	uint64_t first_ns;	 /* when sstat was first read; 0: not yet */
 	struct prometheus *prom; /* NULL: not used */
 	bool all_users;
-	bool by_prom;	       /* values come from Prometheus, not from sstat */
-	char prom_why[160];    /* why Prometheus cannot be used; empty: no reason */
+	bool by_prom;	    /* values come from Prometheus, not from sstat */
+	char prom_why[160]; /* why Prometheus cannot be used; empty: no reason */
 	char what[80];
 };
 
@@ -92,9 +93,9 @@ static void forget_steps(struct record *r)
 }
 
 /*
- * Computes the values of a job from its steps. Our values of the extern step are those of the whole job, including steps
- * that have ended. Where they are missing, sstat has Slurm's values of the extern step alone. So the value of the job is
- * the larger one of two: the extern step's, or the sum of the other steps.
+ * Computes the values of a job from its steps. Our values of the extern step are those of the whole job,
+ * including steps that have ended. Where they are missing, sstat has Slurm's values of the extern step alone.
+ * So the value of the job is the larger one of two: the extern step's, or the sum of the other steps.
  */
 static void job_values(const struct record *r, struct values *ret)
 {
@@ -132,7 +133,8 @@ static void set_source(const struct top_jobs *j, size_t asked, size_t n, uint64_
 		(void)snprintf(f->note, sizeof(f->note), "sstat is asked for %d jobs only", JOB_LIVE_MAX);
 }
 
-static int set_rates(struct top_jobs *j, const struct record *r, uint64_t now, uint64_t wall, struct top_row *row)
+static int set_rates(struct top_jobs *j, const struct record *r, uint64_t now, uint64_t wall,
+		     struct top_row *row)
 {
 	uint64_t age = wall - r->start * NSEC_PER_SEC;
 	struct values values;
@@ -187,7 +189,8 @@ static int read_nodes(struct top_jobs *j, uint32_t job_id, struct top_frame *f, 
 
 	if (!j->prom)
 		return errmsg_set(err, -ENOTSUP, "%s",
-				  *j->prom_why ? j->prom_why : "the nodes of a job need PrometheusUrl in ceems.conf");
+				  *j->prom_why ? j->prom_why :
+						 "the nodes of a job need PrometheusUrl in ceems.conf");
 	/* a user who may not see the job may not see its nodes */
 	for (i = 0; i < j->jobs.n && j->jobs.job[i].record->job_id != job_id; i++)
 		;

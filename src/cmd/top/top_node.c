@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_node.c - the source for --node: the steps of a node, `system` and `unallocated`, as the sampler booked them in the
- * ledger at its last tick.
+ * top_node.c - the source for --node: the steps of a node, `system` and `unallocated`, as the sampler booked
+ * them in the ledger at its last tick.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +52,8 @@ static int add_step(struct top_node *n, unsigned int slot, const struct ledger_s
 	if (!row)
 		return -ENOMEM;
 	row->job_id = id->job_id;
-	(void)snprintf(row->id, sizeof(row->id), "%u.%s", id->job_id, ledger_step_name(id->step_id, step, sizeof(step)));
+	(void)snprintf(row->id, sizeof(row->id), "%u.%s", id->job_id,
+		       ledger_step_name(id->step_id, step, sizeof(step)));
 	user = record_names_user(&n->names, id->uid);
 	if (user)
 		(void)snprintf(row->user, sizeof(row->user), "%s", user);
@@ -67,13 +68,15 @@ static int add_step(struct top_node *n, unsigned int slot, const struct ledger_s
 	values_set(&values, METRIC_CPU_TIME, a->busy_ns);
 	if (a->gpu.held_ns)
 		ledger_gpu_add(&a->gpu, &values);
-	rc = top_rates_set(n->rates, (uint64_t)s->claim << 32 | slot, n->page->t_mono_ns, UINT64_MAX, &values, row);
+	rc = top_rates_set(n->rates, (uint64_t)s->claim << 32 | slot, n->page->t_mono_ns, UINT64_MAX, &values,
+			   row);
 	if (a->memory.read_mono_ns)
 		row->value[TOP_MEMORY] = (double)a->memory.held_bytes;
 	return rc;
 }
 
-static int add_account(struct top_node *n, const char *name, uint64_t key, const struct account *a, struct top_frame *f)
+static int add_account(struct top_node *n, const char *name, uint64_t key, const struct account *a,
+		       struct top_frame *f)
 {
 	struct top_row *row = top_frame_add(f);
 	struct values values;
@@ -95,7 +98,8 @@ static int read_node(struct top_source *s, uint32_t job_id, struct top_frame *f,
 	if (rc < 0)
 		return errmsg_set(err, rc, "%s: %s", ledger_node(n->ledger), strerror(-rc));
 	if (job_id)
-		return errmsg_set(err, -ENOTSUP, "all rows are of one node: there are no nodes to choose from");
+		return errmsg_set(err, -ENOTSUP,
+				  "all rows are of one node: there are no nodes to choose from");
 	f->t = clock_wall_ns() / NSEC_PER_SEC;
 	f->id_title = "STEP";
 	(void)snprintf(f->what, sizeof(f->what), "accounts of node %.64s", ledger_node(n->ledger));
@@ -106,7 +110,8 @@ static int read_node(struct top_source *s, uint32_t job_id, struct top_frame *f,
 	for (i = 0; rc == 0 && i < LEDGER_STEPS; i++) {
 		const struct ledger_slot *slot = ledger_slot(n->ledger, i);
 
-		if (n->page->step[i].job && slot && slot->claim == n->page->step[i].claim && !n->page->step[i].is_final)
+		if (n->page->step[i].job && slot && slot->claim == n->page->step[i].claim &&
+		    !n->page->step[i].is_final)
 			rc = add_step(n, i, slot, f);
 	}
 	if (rc == 0)
@@ -139,7 +144,8 @@ int top_node_open(const struct settings *s, const char *node, uint64_t window_ns
 	n->source = (struct top_source){ &ops, n };
 	n->page = malloc(sizeof(*n->page));
 	n->rates = top_rates_create(window_ns);
-	rc = n->page && n->rates ? cmd_ledger_open(s, node, &n->ledger, err) : errmsg_set(err, -ENOMEM, "out of memory");
+	rc = n->page && n->rates ? cmd_ledger_open(s, node, &n->ledger, err) :
+				   errmsg_set(err, -ENOMEM, "out of memory");
 	if (rc < 0) {
 		close_node(&n->source);
 		return rc;

@@ -13,7 +13,9 @@
 
 #define SAMPLES 20 /* most readings that are kept; if the window has more, it is shortened */
 
-/* The counters from which values are computed: for each value its metric, and for TOP_IDLE the static energy. */
+/*
+ * The counters from which values are computed: for each value its metric, and for TOP_IDLE the static energy.
+ */
 struct sample {
 	uint64_t t_ns;
 	uint64_t counter[TOP_N];
@@ -142,7 +144,9 @@ static void sample_init(struct sample *s, uint64_t t_ns, const struct values *f)
 	}
 }
 
-/* Returns false if a counter of B is lower than in A: then B is of other steps, and no rate can be computed. */
+/*
+ * Returns false if a counter of B is lower than in A: then B is of other steps, and no rate can be computed.
+ */
 static bool is_after(const struct sample *a, const struct sample *b)
 {
 	unsigned int c;
@@ -162,7 +166,8 @@ static void push_sample(struct series *s, const struct sample *now, uint64_t win
 		s->n = 0;
 	if (s->n && s->sample[s->n - 1].t_ns == now->t_ns)
 		s->n--; /* replace the sample of the same time: the same page of the ledger was read twice */
-	while (drop + 1 < s->n && (now->t_ns - s->sample[drop + 1].t_ns >= window_ns || s->n - drop == SAMPLES))
+	while (drop + 1 < s->n &&
+	       (now->t_ns - s->sample[drop + 1].t_ns >= window_ns || s->n - drop == SAMPLES))
 		drop++;
 	s->n -= drop;
 	memmove(s->sample, s->sample + drop, s->n * sizeof(*s->sample));
@@ -206,9 +211,9 @@ static void set_totals(const struct values *f, struct top_row *row)
 }
 
 /*
- * Returns the sample from which rates are computed. Most counters change only every TOP_RATES_LIVE_NS. If a span of time
- * is not a multiple of that, it may contain one change more or less. So this returns the sample whose age is nearest to a
- * multiple, and the oldest of several. NULL: all samples are too young.
+ * Returns the sample from which rates are computed. Most counters change only every TOP_RATES_LIVE_NS. If a
+ * span of time is not a multiple of that, it may contain one change more or less. So this returns the sample
+ * whose age is nearest to a multiple, and the oldest of several. NULL: all samples are too young.
  */
 static const struct sample *find_base(const struct series *s)
 {

@@ -67,8 +67,8 @@ static void *run_reader(void *arg)
 }
 
 /*
- * Starts the thread. In it, the signals that the screen handles are blocked, so that they do not interrupt its calls.
- * Other signals are not blocked, because sstat and timeout(1) inherit the mask.
+ * Starts the thread. In it, the signals that the screen handles are blocked, so that they do not interrupt
+ * its calls. Other signals are not blocked, because sstat and timeout(1) inherit the mask.
  */
 static int start_thread(struct top_reader *r)
 {

@@ -25,13 +25,13 @@
 struct top_screen {
 	struct top_reader *reader;
 	struct top_view view;
-	struct top_frame frame; /* owned */
-	struct errmsg err;	/* the last error; empty: the last answer was a frame */
-	char note[160];		/* shown until the next key; empty: none */
-	bool is_dirty;		/* the screen must be drawn again */
-	uint32_t nodes_of;  /* the job whose nodes are shown; 0: jobs are shown */
+	struct top_frame frame;	   /* owned */
+	struct errmsg err;	   /* the last error; empty: the last answer was a frame */
+	char note[160];		   /* shown until the next key; empty: none */
+	bool is_dirty;		   /* the screen must be drawn again */
+	uint32_t nodes_of;	   /* the job whose nodes are shown; 0: jobs are shown */
 	char marked[TOP_TEXT_MAX]; /* the id that was marked before nodes were shown */
-	uint64_t shown;	    /* how many frames were shown */
+	uint64_t shown;		   /* how many frames were shown */
 };
 
 static volatile sig_atomic_t end_signal;
@@ -42,8 +42,8 @@ static void on_signal(int sig)
 }
 
 /*
- * Sets our own signal handlers, which only note the signal. Those of curses end the process, and might leave the
- * terminal unusable.
+ * Sets our own signal handlers, which only note the signal. Those of curses end the process, and might leave
+ * the terminal unusable.
  */
 static void catch_signals(void)
 {
@@ -83,7 +83,9 @@ static void put_line(int y, const struct top_line *line, size_t width)
 	(void)move(y, 0);
 	(void)attrset((int)attribute_of(line->style));
 	(void)addnstr(line->text, -1);
-	/* chgat() extends the colour to the edge; writing blanks up to the last cell could scroll the screen */
+	/*
+	 * chgat() extends the colour to the edge; writing blanks up to the last cell could scroll the screen
+	 */
 	if (line->style == TOP_TITLES || line->style == TOP_SELECTED)
 		(void)chgat(-1, attribute_of(line->style), 0, NULL);
 	else if ((size_t)getcurx(stdscr) < width)
@@ -100,7 +102,8 @@ static int draw_screen(struct top_screen *s)
 	if (s->view.width < 1 || s->view.height < 1)
 		return 0;
 	if (*s->note || *s->err.text)
-		(void)snprintf(s->frame.note, sizeof(s->frame.note), "%.159s", *s->note ? s->note : s->err.text);
+		(void)snprintf(s->frame.note, sizeof(s->frame.note), "%.159s",
+			       *s->note ? s->note : s->err.text);
 	rc = top_draw(&s->frame, &s->view, &lines);
 	if (rc < 0)
 		return rc;
@@ -148,7 +151,10 @@ static void mark_row(struct top_screen *s, long step)
 		if (!strcmp(s->frame.row[order[i]].id, s->view.selected))
 			at = (long)i;
 	/* if no row is marked, the first step marks the row at the top of the window */
-	at = at < 0 ? (step < 0 && step > -(long)n ? 0 : step >= (long)n ? (long)n - 1 : (long)s->view.first) : at + step;
+	at = at < 0 ? (step < 0 && step > -(long)n ? 0 :
+		       step >= (long)n		   ? (long)n - 1 :
+						     (long)s->view.first) :
+		      at + step;
 	at = at < 0 ? 0 : at >= (long)n ? (long)n - 1 : at;
 	set_mark(s, s->frame.row[order[at]].id);
 	if ((size_t)at < s->view.first)
@@ -355,8 +361,8 @@ static int begin_screen(struct errmsg *err)
 	return 0;
 }
 
-int top_screen_run(struct top_source *source, const struct top_view *view, uint64_t interval_ns, uint64_t frames,
-		   int *ret_signal, bool *ret_busy, struct errmsg *err)
+int top_screen_run(struct top_source *source, const struct top_view *view, uint64_t interval_ns,
+		   uint64_t frames, int *ret_signal, bool *ret_busy, struct errmsg *err)
 {
 	struct top_screen s = { .view = *view };
 	int rc = begin_screen(err);
@@ -380,8 +386,8 @@ int top_screen_run(struct top_source *source, const struct top_view *view, uint6
 
 #else
 
-int top_screen_run(struct top_source *source, const struct top_view *view, uint64_t interval_ns, uint64_t frames,
-		   int *ret_signal, bool *ret_busy, struct errmsg *err)
+int top_screen_run(struct top_source *source, const struct top_view *view, uint64_t interval_ns,
+		   uint64_t frames, int *ret_signal, bool *ret_busy, struct errmsg *err)
 {
 	(void)source;
 	(void)view;

@@ -32,7 +32,8 @@ struct trace_request {
 	const char *metrics;
 	const char *dir;
 	const char *out;
-	uint64_t every_ns; /* length of a row in the output; 0: the rows of the traces are printed as they are */
+	/* length of a row in the output; 0: the rows of the traces are printed as they are */
+	uint64_t every_ns;
 };
 
 /* --- numbers ------------------------------------------------------------------------------ */
@@ -50,7 +51,10 @@ static void print_elapsed(uint64_t ns)
 	printf("%" PRIu64 ".%06" PRIu64, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC / 1000);
 }
 
-/* Prints V: whole numbers exactly, others with 12 digits, which is more than was measured. If V is unknown, prints NOTHING. */
+/*
+ * Prints V: whole numbers exactly, others with 12 digits, which is more than was measured. If V is
+ * unknown, prints NOTHING.
+ */
 static void print_value(double v, const char *nothing)
 {
 	if (isnan(v))
@@ -93,7 +97,7 @@ static void print_names(const struct trace_column *c, size_t n, const char *befo
 /* The state of printing the rows of all traces in the order of time. */
 struct merge {
 	const struct trace_files *files;
-	size_t *next;	/* for each trace, the index of its next row */
+	size_t *next; /* for each trace, the index of its next row */
 	uint64_t begin_ns;
 	const struct trace_column *column;
 	size_t ncolumns;
@@ -229,8 +233,8 @@ static void print_grid_json(const struct trace_grid *g)
 /* --- drawings ------------------------------------------------------------------------------- */
 
 /* Writes a title such as "job 7.0 on 2 nodes, from 2026-11-25T10:00:00Z". WHAT has the ids, or is empty. */
-static void make_title(const struct trace_files *files, const struct trace_grid *g, const char *what, char *buf,
-		       size_t size)
+static void make_title(const struct trace_files *files, const struct trace_grid *g, const char *what,
+		       char *buf, size_t size)
 {
 	char time[RFC3339_SIZE];
 	size_t i, k, nodes = 0;
@@ -242,9 +246,11 @@ static void make_title(const struct trace_files *files, const struct trace_grid 
 	}
 	rfc3339_utc(g->begin_ns / NSEC_PER_SEC, time);
 	if (nodes == 1)
-		(void)snprintf(buf, size, "%s%s on %s, from %s", *what ? "job " : "trace", what, files->table[0].node, time);
+		(void)snprintf(buf, size, "%s%s on %s, from %s", *what ? "job " : "trace", what,
+			       files->table[0].node, time);
 	else
-		(void)snprintf(buf, size, "%s%s on %zu nodes, from %s", *what ? "job " : "trace", what, nodes, time);
+		(void)snprintf(buf, size, "%s%s on %zu nodes, from %s", *what ? "job " : "trace", what, nodes,
+			       time);
 }
 
 static int draw_picture(const struct trace_grid *g, const char *title, const char *path)
@@ -270,10 +276,13 @@ static int draw_plot(const struct trace_grid *g, const char *title)
 
 /* -------------------------------------------------------------------------------------------- */
 
-static int show_grid(const struct trace_request *r, const struct trace_files *files, struct trace_column *column,
-		     size_t ncolumns, const char *what)
+static int show_grid(const struct trace_request *r, const struct trace_files *files,
+		     struct trace_column *column, size_t ncolumns, const char *what)
 {
-	const uint64_t every_ns = r->form == FORM_PLOT ? trace_files_interval(files, r->out ? TRACE_SVG_BINS : TRACE_PLOT_BINS) : r->every_ns;
+	const uint64_t every_ns = r->form == FORM_PLOT ?
+					  trace_files_interval(files,
+							       r->out ? TRACE_SVG_BINS : TRACE_PLOT_BINS) :
+					  r->every_ns;
 	struct errmsg err = { 0 };
 	struct trace_grid g;
 	char title[512];
@@ -320,8 +329,8 @@ static int show(const struct trace_request *r, const struct trace_files *files, 
  * Looks for traces in --dir; without it, in the current folder and in TraceDir, if that is an
  * absolute path.
  */
-static int find_files(const struct trace_request *r, const char *conf, const struct job_ids *ids, const char *what,
-		      struct trace_files *files)
+static int find_files(const struct trace_request *r, const char *conf, const struct job_ids *ids,
+		      const char *what, struct trace_files *files)
 {
 	const char *dir[2] = { ".", NULL };
 	struct settings settings;
@@ -347,8 +356,8 @@ static int take_file(void *owner, const char *path)
  * Loads the traces of the arguments, each of which is an id or a file. WHAT gets the ids, for the
  * title of a drawing.
  */
-static int load_files(const struct trace_request *r, const char *conf, int argc, char **argv, struct trace_files *files,
-		      char *what, size_t size)
+static int load_files(const struct trace_request *r, const char *conf, int argc, char **argv,
+		      struct trace_files *files, char *what, size_t size)
 {
 	struct job_ids ids = { 0 };
 	int rc = job_files_arguments(argc, argv, &ids, take_file, files, what, size);
@@ -445,9 +454,6 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 }
 
 const struct cmd_info cmd_trace = {
-	"trace",
-	"[OPTION...] JOBID[.STEP][,...]...|FILE...",
-	cmd_trace_run,
-	trace_options,
-	"ceems trace 1234 --metrics power_w,gpu_power_w",
+	"trace",       "[OPTION...] JOBID[.STEP][,...]...|FILE...",	 cmd_trace_run,
+	trace_options, "ceems trace 1234 --metrics power_w,gpu_power_w",
 };

@@ -47,16 +47,19 @@ static void tell_state(const struct trace_table *t, const char *path)
 
 	(void)errmsg_set(&shown, 0, "%s", path); /* errmsg_set() masks the path */
 	if (!t->is_whole)
-		(void)cmd_error("%s: not complete: the step still runs, or slurmd's log says why", shown.text);
+		(void)cmd_error("%s: not complete: the step still runs, or slurmd's log says why",
+				shown.text);
 	if (t->dropped)
 		(void)cmd_error("%s: %" PRIu64 " samples were dropped", shown.text, t->dropped);
 	if (t->missed)
-		(void)cmd_error("%s: %" PRIu64 " samples are missing: the node was too busy", shown.text, t->missed);
+		(void)cmd_error("%s: %" PRIu64 " samples are missing: the node was too busy", shown.text,
+				t->missed);
 }
 
 static bool is_same(const struct trace_table *a, const struct trace_table *b)
 {
-	return a->step[0] && !strcmp(a->job, b->job) && !strcmp(a->step, b->step) && !strcmp(a->node, b->node);
+	return a->step[0] && !strcmp(a->job, b->job) && !strcmp(a->step, b->step) &&
+	       !strcmp(a->node, b->node);
 }
 
 int trace_files_add(struct trace_files *f, const char *path)
@@ -74,8 +77,8 @@ int trace_files_add(struct trace_files *f, const char *path)
 
 		if (!is_same(other, &table))
 			continue;
-		(void)cmd_error("step %s.%s on %s ran twice: its earlier run is left out", table.job, table.step,
-				table.node);
+		(void)cmd_error("step %s.%s on %s ran twice: its earlier run is left out", table.job,
+				table.step, table.node);
 		if (table.t_ns[0] > other->t_ns[0]) {
 			old = *other;
 			*other = table;
@@ -108,14 +111,14 @@ static int take_trace(void *owner, const char *path)
 	return trace_files_add(owner, path);
 }
 
-int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
-		     size_t ndirs)
+int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what,
+		     const char *const *dir, size_t ndirs)
 {
 	return job_files_look(&trace_kind, ids, what, dir, ndirs, take_trace, f);
 }
 
-int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
-		     size_t ndirs)
+int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what,
+		     const char *const *dir, size_t ndirs)
 {
 	int rc = trace_files_look(f, ids, what, dir, ndirs);
 
@@ -125,9 +128,10 @@ int trace_files_find(struct trace_files *f, const struct job_ids *ids, const cha
 /* --- drawing them ------------------------------------------------------------------------------ */
 
 /* Columns to draw by default, those that most people want to see first. */
-static const char *const drawn[] = { "power_w", "cpu_time_s_per_s", "working_set_bytes", "gpu_power_w",
-				     "gpu_busy_s_per_s", "read_bytes_per_s", "write_bytes_per_s",
-				     "tcp_received_bytes_per_s", "tcp_sent_bytes_per_s", "instructions_per_s" };
+static const char *const drawn[] = { "power_w",		  "cpu_time_s_per_s",	      "working_set_bytes",
+				     "gpu_power_w",	  "gpu_busy_s_per_s",	      "read_bytes_per_s",
+				     "write_bytes_per_s", "tcp_received_bytes_per_s", "tcp_sent_bytes_per_s",
+				     "instructions_per_s" };
 
 static bool has_some(const struct trace_files *files, const char *name)
 {

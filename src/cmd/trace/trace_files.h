@@ -18,11 +18,11 @@ struct trace_files {
  * files may belong to any user, but all to the same one. If a job ran twice, its last run is taken. WHAT
  * names the jobs in messages. Returns 0, or CMD_FAILED after printing an error.
  */
-int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
-		     size_t ndirs);
+int trace_files_find(struct trace_files *f, const struct job_ids *ids, const char *what,
+		     const char *const *dir, size_t ndirs);
 /* As trace_files_find(), but it is no error if there are no traces. */
-int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what, const char *const *dir,
-		     size_t ndirs);
+int trace_files_look(struct trace_files *f, const struct job_ids *ids, const char *what,
+		     const char *const *dir, size_t ndirs);
 /* Adds the trace in file PATH. Returns enum cmd_exit. */
 int trace_files_add(struct trace_files *f, const char *path);
 void trace_files_fini(struct trace_files *f);

@@ -26,7 +26,10 @@
 
 /* Older values are not used; power could not be integrated over a longer gap, either. */
 #define OLD_NS INTEGRATE_GAP_NS
-/* The longest read. slurmd from 23.11 on executes itself anew at a reconfigure, and then knows no helper to kill. */
+/*
+ * The longest read. slurmd from 23.11 on executes itself anew at a reconfigure, and then
+ * knows no helper to kill.
+ */
 #define READ_MAX_S 60
 /* How far the meter's clock may be ahead of ours. */
 #define AHEAD_NS (2 * NSEC_PER_SEC)
@@ -89,9 +92,8 @@ static void external_tell_about(const struct external_values *all, const char *p
 	size_t i;
 
 	for (i = 0; i < all->n && used < sizeof(about); i++)
-		used += (size_t)snprintf(about + used, sizeof(about) - used, "%s %s %s",
-					 i ? "," : "", all->value[i].line.name,
-					 external_quantity(&all->value[i].line));
+		used += (size_t)snprintf(about + used, sizeof(about) - used, "%s %s %s", i ? "," : "",
+					 all->value[i].line.name, external_quantity(&all->value[i].line));
 	helper_say("about %s", about);
 }
 

@@ -89,16 +89,15 @@ static bool has_name(const struct external_line *lines, size_t n, const char *na
 	return false;
 }
 
-int external_text_parse(char *text, size_t len, struct external_line ret[EXTERNAL_LINES_MAX],
-			size_t *ret_n, struct errmsg *err)
+int external_text_parse(char *text, size_t len, struct external_line ret[EXTERNAL_LINES_MAX], size_t *ret_n,
+			struct errmsg *err)
 {
 	unsigned int lineno = 0;
 	size_t n = 0;
 	char *line;
 
 	if (!len || strlen(text) != len || text[len - 1] != '\n')
-		return errmsg_set(err, -EINVAL, "%s",
-				  len ? "does not end with a whole line" : "empty");
+		return errmsg_set(err, -EINVAL, "%s", len ? "does not end with a whole line" : "empty");
 	text[len - 1] = '\0';
 	while ((line = strsep(&text, "\n"))) {
 		struct external_line l;

@@ -34,7 +34,7 @@ struct external_line {
  * if it is cut off or has a malformed line, the other lines cannot be trusted. Returns 0, with no
  * part twice; -EINVAL: ERR has the line and the error.
  */
-int external_text_parse(char *text, size_t len, struct external_line ret[EXTERNAL_LINES_MAX],
-			size_t *ret_n, struct errmsg *err);
+int external_text_parse(char *text, size_t len, struct external_line ret[EXTERNAL_LINES_MAX], size_t *ret_n,
+			struct errmsg *err);
 
 #endif

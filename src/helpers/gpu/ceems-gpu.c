@@ -84,8 +84,7 @@ static size_t gpus_place(const struct gpus *g, const struct gpu_device *d)
 
 static void gpus_declare(const struct gpu_device *d)
 {
-	helper_say("meter %s gpu %u %s %u", d->id, d->unit, d->has_counter ? "energy" : "power",
-		   GPU_MAX_W);
+	helper_say("meter %s gpu %u %s %u", d->id, d->unit, d->has_counter ? "energy" : "power", GPU_MAX_W);
 	helper_say("gpu %s %s", d->id, d->model);
 }
 
@@ -100,8 +99,8 @@ static void gpus_tell_slices(const struct gpus *g, const struct gpu_device *d)
 	n = g->ops->slices(g->library, d, slice, SLICES_MAX);
 	helper_say("slices %s", d->id);
 	for (i = 0; i < n; i++)
-		helper_say("slice %s %u %u %u %u %" PRIu32, d->id, slice[i].gi, slice[i].ci,
-			   slice[i].slices, slice[i].gi_slices, slice[i].mem_mb);
+		helper_say("slice %s %u %u %u %u %" PRIu32, d->id, slice[i].gi, slice[i].ci, slice[i].slices,
+			   slice[i].gi_slices, slice[i].mem_mb);
 }
 
 /* An id is one word of a line. */
@@ -293,8 +292,8 @@ static void gpus_read_usage(struct gpus *g, size_t i)
 	until_ns = clock_mono_ns();
 	if (s->rc == 0 && g->ops->read_instances)
 		gpus_tell_instances(g, &g->device[i]);
-	helper_say("usage %s %" PRIu64 " %" PRIu64 "%s", g->device[i].id, from_ns ? from_ns : until_ns, until_ns,
-		   values_text(value, text));
+	helper_say("usage %s %" PRIu64 " %" PRIu64 "%s", g->device[i].id, from_ns ? from_ns : until_ns,
+		   until_ns, values_text(value, text));
 	g->used_ns[i] = s->rc == 0 ? until_ns : 0;
 }
 

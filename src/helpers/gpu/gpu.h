@@ -19,10 +19,10 @@
 #define GPU_DEVICES_MAX 16 /* with counters of their own */
 
 struct gpu_device {
-	uintptr_t handle;   /* the library's handle; 0: it does not list the device any more */
-	unsigned int unit;  /* see domain.h */
-	bool has_counter;   /* it counts energy; otherwise it only shows power */
-	char id[42];	    /* the same after a restart; "GPU-1f2e3d4c-..." */
+	uintptr_t handle;  /* the library's handle; 0: it does not list the device any more */
+	unsigned int unit; /* see domain.h */
+	bool has_counter;  /* it counts energy; otherwise it only shows power */
+	char id[42];	   /* the same after a restart; "GPU-1f2e3d4c-..." */
 	char model[64];
 };
 
@@ -72,7 +72,8 @@ struct gpu_library_ops {
 	 * Optional: reads the use of the instances that slices() found; returns how many. Call it
 	 * after read_errors().
 	 */
-	size_t (*read_instances)(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max);
+	size_t (*read_instances)(void *library, const struct gpu_device *d, struct gpu_instance *ret,
+				 size_t max);
 	void (*close)(void *library);
 };
 
@@ -89,7 +90,7 @@ struct gpu_symbol {
  * Opens the library PATH and sets the pointers in TABLE. The caller closes *ret_dl with dlclose().
  * -ELIBACC: it cannot be loaded; -ENOSYS: a required function is missing.
  */
-int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table,
-	     void **ret_dl, struct errmsg *err);
+int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table, void **ret_dl,
+	     struct errmsg *err);
 
 #endif

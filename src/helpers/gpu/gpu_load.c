@@ -6,8 +6,8 @@
 #include "src/helpers/gpu/gpu.h"
 #include "src/libutil/trust.h"
 
-int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table,
-	     void **ret_dl, struct errmsg *err)
+int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table, void **ret_dl,
+	     struct errmsg *err)
 {
 	int rc = strchr(path, '/') ? trust_check(path, err) : 0;
 	void *dl;
@@ -16,8 +16,8 @@ int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void 
 	if (rc < 0 && rc != -ENOENT)
 		return rc;
 	/*
-	 * Never unmapped: NVML of driver 580 loads libcuda, whose thread stays, and each time that NVML itself
-	 * is unmapped an eventfd is left open.
+	 * Never unmapped: NVML of driver 580 loads libcuda, whose thread stays, and each time that NVML
+	 * itself is unmapped an eventfd is left open.
 	 */
 	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!dl)

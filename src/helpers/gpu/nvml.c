@@ -14,9 +14,14 @@
 #include "src/helpers/gpu/nvml.h"
 #include "src/libutil/util.h"
 
-#define SYMBOL(field, function) { .name = function, .offset = offsetof(struct nvml_api, field) }
-#define OPTIONAL(field, function)                                                        \
-	{ .name = function, .offset = offsetof(struct nvml_api, field), .is_optional = true }
+#define SYMBOL(field, function)                                              \
+	{                                                                    \
+		.name = function, .offset = offsetof(struct nvml_api, field) \
+	}
+#define OPTIONAL(field, function)                                                                 \
+	{                                                                                         \
+		.name = function, .offset = offsetof(struct nvml_api, field), .is_optional = true \
+	}
 
 static const struct gpu_symbol symbols[] = {
 	SYMBOL(init, "nvmlInit_v2"),
@@ -178,9 +183,8 @@ static bool whole_slice(const struct nvml *n, nvmlDevice_t device, struct gpu_sl
 
 	*ret = (struct gpu_slice){ .gi = GPU_SLICE_WHOLE };
 	for (i = 0; n->api.get_profile && i < NVML_GPU_INSTANCE_PROFILES; i++) {
-		if (n->api.get_profile(device, i, &info) != NVML_SUCCESS ||
-		    info.sliceCount <= ret->slices || info.sliceCount > UINT8_MAX ||
-		    info.memorySizeMB > UINT32_MAX)
+		if (n->api.get_profile(device, i, &info) != NVML_SUCCESS || info.sliceCount <= ret->slices ||
+		    info.sliceCount > UINT8_MAX || info.memorySizeMB > UINT32_MAX)
 			continue;
 		ret->slices = ret->gi_slices = (uint8_t)info.sliceCount;
 		ret->mem_mb = (uint32_t)info.memorySizeMB;
@@ -188,17 +192,15 @@ static bool whole_slice(const struct nvml *n, nvmlDevice_t device, struct gpu_sl
 	return ret->slices > 0;
 }
 
-static bool instance_slice(struct nvml *n, nvmlDevice_t device, unsigned int index,
-			   struct gpu_slice *ret)
+static bool instance_slice(struct nvml *n, nvmlDevice_t device, unsigned int index, struct gpu_slice *ret)
 {
 	nvmlDeviceAttributes_t a;
 	unsigned int gi, ci;
 	nvmlDevice_t mig;
 
-	if (n->api.get_mig(device, index, &mig) != NVML_SUCCESS ||
-	    n->api.get_gi(mig, &gi) != NVML_SUCCESS || n->api.get_ci(mig, &ci) != NVML_SUCCESS ||
-	    n->api.get_attributes(mig, &a) != NVML_SUCCESS || gi >= GPU_SLICE_WHOLE ||
-	    ci > UINT8_MAX || a.gpuInstanceSliceCount > UINT8_MAX ||
+	if (n->api.get_mig(device, index, &mig) != NVML_SUCCESS || n->api.get_gi(mig, &gi) != NVML_SUCCESS ||
+	    n->api.get_ci(mig, &ci) != NVML_SUCCESS || n->api.get_attributes(mig, &a) != NVML_SUCCESS ||
+	    gi >= GPU_SLICE_WHOLE || ci > UINT8_MAX || a.gpuInstanceSliceCount > UINT8_MAX ||
 	    a.computeInstanceSliceCount > a.gpuInstanceSliceCount || a.memorySizeMB > UINT32_MAX)
 		return false;
 	*ret = (struct gpu_slice){
@@ -220,8 +222,8 @@ static size_t nvml_slices(void *library, const struct gpu_device *d, struct gpu_
 	size_t used = 0;
 	unsigned int i;
 
-	if (!n->api.get_mig_mode || n->api.get_mig_mode(device, &is_on, &pending) != NVML_SUCCESS ||
-	    !is_on || !max)
+	if (!n->api.get_mig_mode || n->api.get_mig_mode(device, &is_on, &pending) != NVML_SUCCESS || !is_on ||
+	    !max)
 		return 0;
 	used += whole_slice(n, device, &ret[used]);
 	if (!n->api.get_max_mig || !n->api.get_mig || !n->api.get_gi || !n->api.get_ci ||

@@ -54,7 +54,8 @@ void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU
 void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 
 /* Adds a compute instance of GPU instance GI; called by nvml.c, which finds them. */
-void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, unsigned int gi, unsigned int slices);
+void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, unsigned int gi,
+			unsigned int slices);
 /* As read_instances(). */
 size_t nvml_read_instances(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max);
 

@@ -76,7 +76,10 @@ typedef struct {
 #define NVML_ECC_UNCORRECTED 1
 #define NVML_ECC_VOLATILE 0
 
-/* nvmlClocksEventReasons (ThrottleReasons before CUDA 12.2). NVML sets HW_SLOWDOWN beside its cause, or alone. */
+/*
+ * nvmlClocksEventReasons (ThrottleReasons before CUDA 12.2). NVML sets HW_SLOWDOWN
+ * beside its cause, or alone.
+ */
 #define NVML_REASON_SW_POWER_CAP 0x04ULL
 #define NVML_REASON_HW_SLOWDOWN 0x08ULL
 #define NVML_REASON_SW_HEAT 0x20ULL
@@ -120,11 +123,14 @@ typedef struct {
 	} metricInfo;
 } nvmlGpmMetric_t;
 
-/* NVML reads and writes the first numMetrics entries. nvml.h makes the array longer in each version, 333 in CUDA 13's. */
+/*
+ * NVML reads and writes the first numMetrics entries. nvml.h makes the array longer in each
+ * version, 333 in CUDA 13's.
+ */
 #define NVML_GPM_METRICS_GET_VERSION 1
 #define NVML_GPM_METRIC_MAX 333
 typedef struct {
-	unsigned int version;	 /* in, as all but the metrics' values */
+	unsigned int version; /* in, as all but the metrics' values */
 	unsigned int numMetrics;
 	nvmlGpmSample_t sample1; /* the earlier one */
 	nvmlGpmSample_t sample2;
@@ -144,7 +150,7 @@ typedef struct {
 	nvmlDevice_t device;
 	unsigned long long eventType;
 	unsigned long long eventData; /* the XID */
-	unsigned int gpuInstanceId; /* UINT_MAX: it is of no instance */
+	unsigned int gpuInstanceId;   /* UINT_MAX: it is of no instance */
 	unsigned int computeInstanceId;
 } nvmlEventData_t;
 
@@ -192,8 +198,7 @@ struct nvml_api {
 	int (*get_gi)(nvmlDevice_t mig, unsigned int *id);
 	int (*get_ci)(nvmlDevice_t mig, unsigned int *id);
 	int (*get_attributes)(nvmlDevice_t mig, nvmlDeviceAttributes_t *attributes);
-	int (*get_profile)(nvmlDevice_t device, unsigned int profile,
-			   nvmlGpuInstanceProfileInfo_t *info);
+	int (*get_profile)(nvmlDevice_t device, unsigned int profile, nvmlGpuInstanceProfileInfo_t *info);
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nvml_use.c - how a GPU is used, by NVML. A function may be missing in an older library, or may not support a GPU.
- * Its value is then unknown.
+ * nvml_use.c - how a GPU is used, by NVML. A function may be missing in an older library, or may not support
+ * a GPU. Its value is then unknown.
  */
 #include "src/helpers/gpu/nvml.h"
 #include "src/libutil/util.h"
@@ -9,7 +9,7 @@
 #define PPM UINT64_C(1000000)
 #define PERCENT 1e4 /* ppm */
 #define MIB 1048576.0
-#define MIB_MAX 1e7 /* 10 TB/s */
+#define MIB_MAX 1e7   /* 10 TB/s */
 #define EVENTS_MAX 64 /* a second: NVML keeps what is left for the next one */
 
 /* --- what is found at one instant ---------------------------------------------------------- */
@@ -50,16 +50,18 @@ static void read_clocks(const struct nvml_api *api, nvmlDevice_t device, uint64_
 
 static void read_throttling(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
 {
-	int (*get)(nvmlDevice_t, unsigned long long *) =
-		api->get_event_reasons ? api->get_event_reasons : api->get_throttle_reasons;
+	int (*get)(nvmlDevice_t, unsigned long long *) = api->get_event_reasons ? api->get_event_reasons :
+										  api->get_throttle_reasons;
 	unsigned long long reasons;
 
 	if (!get || get(device, &reasons) != NVML_SUCCESS)
 		return;
 	value[GPU_VALUE_THROTTLED_POWER_PPM] = reasons & NVML_REASONS_POWER ? PPM : 0;
 	value[GPU_VALUE_THROTTLED_HEAT_PPM] = reasons & NVML_REASONS_HEAT ? PPM : 0;
-	value[GPU_VALUE_THROTTLED_PPM] =
-		reasons & (NVML_REASONS_POWER | NVML_REASONS_HEAT | NVML_REASON_HW_SLOWDOWN) ? PPM : 0;
+	value[GPU_VALUE_THROTTLED_PPM] = reasons & (NVML_REASONS_POWER | NVML_REASONS_HEAT |
+						    NVML_REASON_HW_SLOWDOWN) ?
+						 PPM :
+						 0;
 }
 
 static void read_memory(const struct nvml_api *api, nvmlDevice_t device, uint64_t *value)
@@ -85,8 +87,8 @@ static void read_instant(const struct nvml_api *api, nvmlDevice_t device, uint64
 	read_memory(api, device, value);
 	if (api->get_power_limit && api->get_power_limit(device, &mw) == NVML_SUCCESS)
 		value[GPU_VALUE_POWER_LIMIT_MW] = mw;
-	if (api->get_ecc_errors && api->get_ecc_errors(device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE,
-						       &errors) == NVML_SUCCESS)
+	if (api->get_ecc_errors &&
+	    api->get_ecc_errors(device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors) == NVML_SUCCESS)
 		value[GPU_VALUE_ECC_ERRORS] = errors;
 	read_processes(api, device, value);
 	read_clocks(api, device, value);
@@ -150,7 +152,8 @@ static void take_metrics(const nvmlGpmMetricsGet_t *m, uint64_t *value)
 	}
 }
 
-static int take_sample(const struct nvml_api *api, nvmlDevice_t device, unsigned int gi, nvmlGpmSample_t sample)
+static int take_sample(const struct nvml_api *api, nvmlDevice_t device, unsigned int gi,
+		       nvmlGpmSample_t sample)
 {
 	if (gi == GPU_SLICE_WHOLE)
 		return api->gpm_sample(device, sample);
@@ -257,7 +260,8 @@ void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU
 
 	read_instant(&n->api, device, value);
 	if (u)
-		read_gpm(&n->api, device, GPU_SLICE_WHOLE, &u->gpm, value); /* a busy share that it counted is better than one that was sampled */
+		/* a busy share that it counted is better than one that was sampled */
+		read_gpm(&n->api, device, GPU_SLICE_WHOLE, &u->gpm, value);
 }
 
 void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
@@ -271,7 +275,8 @@ void nvml_read_errors(void *library, const struct gpu_device *d, uint64_t value[
 	value[GPU_VALUE_XID_ERRORS] = u->xids;
 }
 
-void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, unsigned int gi, unsigned int slices)
+void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, unsigned int gi,
+			unsigned int slices)
 {
 	struct nvml_use *u = use_of(n, device);
 	struct nvml_instance *instance = u ? instance_of(u, gi) : NULL;
@@ -293,8 +298,8 @@ void nvml_keep_instance(struct nvml *n, nvmlDevice_t device, nvmlDevice_t mig, u
  * A GPU instance: its compute instances share its memory, so memory is read once. Each process is in
  * one compute instance, so processes are added up.
  */
-static void read_instance(const struct nvml_api *api, const struct nvml_use *u, struct nvml_instance *instance,
-			  uint64_t *value)
+static void read_instance(const struct nvml_api *api, const struct nvml_use *u,
+			  struct nvml_instance *instance, uint64_t *value)
 {
 	uint64_t of_one[GPU_VALUE_N];
 	uint64_t processes = 0;
@@ -306,7 +311,8 @@ static void read_instance(const struct nvml_api *api, const struct nvml_use *u, 
 		gpu_values_forget(of_one);
 		read_processes(api, instance->handle[i], of_one);
 		processes = of_one[GPU_VALUE_PROCESSES] == GPU_VALUE_UNKNOWN ?
-				    GPU_VALUE_UNKNOWN : processes + of_one[GPU_VALUE_PROCESSES];
+				    GPU_VALUE_UNKNOWN :
+				    processes + of_one[GPU_VALUE_PROCESSES];
 	}
 	value[GPU_VALUE_PROCESSES] = processes;
 	read_gpm(api, u->device, instance->gi, &instance->gpm, value);

@@ -29,9 +29,14 @@ struct rocm {
 	struct rocm_api api;
 };
 
-#define SYMBOL(field, function) { .name = function, .offset = offsetof(struct rocm_api, field) }
-#define OPTIONAL(field, function)                                                        \
-	{ .name = function, .offset = offsetof(struct rocm_api, field), .is_optional = true }
+#define SYMBOL(field, function)                                              \
+	{                                                                    \
+		.name = function, .offset = offsetof(struct rocm_api, field) \
+	}
+#define OPTIONAL(field, function)                                                                 \
+	{                                                                                         \
+		.name = function, .offset = offsetof(struct rocm_api, field), .is_optional = true \
+	}
 
 static const struct gpu_symbol symbols[] = {
 	SYMBOL(init, "rsmi_init"),
@@ -154,8 +159,7 @@ static bool shows_anything(const struct rocm *r, uint32_t index)
 {
 	uint64_t value;
 
-	return read_counter(r, index, &value) != -EOPNOTSUPP ||
-	       read_power(r, index, &value) != -EOPNOTSUPP;
+	return read_counter(r, index, &value) != -EOPNOTSUPP || read_power(r, index, &value) != -EOPNOTSUPP;
 }
 
 /* An earlier partition of the same GPU counts for all of it. */
@@ -178,8 +182,8 @@ static uint32_t lowest_minor(const struct rocm *r, uint32_t index, uint32_t mino
 
 	(void)r->api.get_count(&count);
 	for (i = 0; i < count; i++)
-		if (r->api.get_render_minor(i, &other) == RSMI_STATUS_SUCCESS &&
-		    other >= FIRST_RENDER_NODE && other < minor && is_same_socket(r, i, index))
+		if (r->api.get_render_minor(i, &other) == RSMI_STATUS_SUCCESS && other >= FIRST_RENDER_NODE &&
+		    other < minor && is_same_socket(r, i, index))
 			minor = other;
 	return minor;
 }
@@ -210,8 +214,7 @@ static int rocm_identify(void *library, unsigned int index, struct gpu_device *r
 	if (r->api.get_unique_id(index, &id) == RSMI_STATUS_SUCCESS)
 		(void)snprintf(ret->id, sizeof(ret->id), "AMD-%016" PRIx64 "-%" PRIu32, id, minor);
 	else
-		(void)snprintf(ret->id, sizeof(ret->id), "AMD-renderD%" PRIu32,
-			       minor + FIRST_RENDER_NODE);
+		(void)snprintf(ret->id, sizeof(ret->id), "AMD-renderD%" PRIu32, minor + FIRST_RENDER_NODE);
 	ret->has_counter = read_counter(r, index, &uj) != -EOPNOTSUPP;
 	if (!ret->has_counter && read_power(r, index, &mw) == -EOPNOTSUPP)
 		return -EOPNOTSUPP;

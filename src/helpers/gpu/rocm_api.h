@@ -31,8 +31,7 @@ struct rocm_api {
 	/* PCI domain in the upper half; then partition (31:28), bus (15:8), device (7:3), function */
 	int (*get_pci_id)(uint32_t device, uint64_t *id);
 	/* *count x *resolution are uJ; the time stamp is of the device's own clock */
-	int (*get_energy)(uint32_t device, uint64_t *count, float *resolution,
-			  uint64_t *timestamp);
+	int (*get_energy)(uint32_t device, uint64_t *count, float *resolution, uint64_t *timestamp);
 	int (*get_power_ave)(uint32_t device, uint32_t sensor, uint64_t *power_uw);
 	int (*get_power)(uint32_t device, uint64_t *power_uw, int *type); /* ROCm 6 */
 	int (*get_power_cap)(uint32_t device, uint32_t sensor, uint64_t *cap_uw);

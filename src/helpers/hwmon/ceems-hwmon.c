@@ -69,8 +69,8 @@ struct meters {
 
 static bool hwmon_same_rail(const struct hwmon_rail *a, const struct hwmon_rail *b)
 {
-	return a->domain == b->domain && a->unit == b->unit &&
-	       a->is_whole_node == b->is_whole_node && a->contains_cpu == b->contains_cpu;
+	return a->domain == b->domain && a->unit == b->unit && a->is_whole_node == b->is_whole_node &&
+	       a->contains_cpu == b->contains_cpu;
 }
 
 /*
@@ -101,8 +101,8 @@ static void hwmon_note_unused(struct meters *all, const struct hwmon_sensor *s, 
 {
 	size_t used = strlen(all->unused);
 
-	(void)snprintf(all->unused + used, sizeof(all->unused) - used, "%s%s %s", used ? "; " : "",
-		       s->chip, s->feature);
+	(void)snprintf(all->unused + used, sizeof(all->unused) - used, "%s%s %s", used ? "; " : "", s->chip,
+		       s->feature);
 	used = strlen(all->unused);
 	(void)snprintf(all->unused + used, sizeof(all->unused) - used,
 		       strcmp(s->label, s->feature) ? " \"%s\": %s" : "%.0s: %s", s->label, text);
@@ -133,8 +133,7 @@ static void hwmon_add(struct meters *all, const struct hwmon_sensor *new)
 		return;
 	}
 	*m = (struct meter){ .rail = rail, .is_energy = new->is_energy, .fd = fd };
-	(void)snprintf(m->name, sizeof(m->name), "%.13s:%.10s:%.12s", new->chip, new->device,
-		       new->feature);
+	(void)snprintf(m->name, sizeof(m->name), "%.13s:%.10s:%.12s", new->chip, new->device, new->feature);
 	(void)snprintf(m->chip, sizeof(m->chip), "%s", new->chip);
 	all->n++;
 }
@@ -212,8 +211,7 @@ static void *hwmon_read_slow(void *arg)
 		slow->last = s;
 		slow->is_new = true;
 		(void)pthread_mutex_unlock(&slow->lock);
-		pause = clock_ns_to_timespec(hwmon_pause_ms(took_ns, slow->interval_ms) *
-					     NSEC_PER_MSEC);
+		pause = clock_ns_to_timespec(hwmon_pause_ms(took_ns, slow->interval_ms) * NSEC_PER_MSEC);
 		(void)nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -295,8 +293,7 @@ static void hwmon_subtract_cpu(const struct meters *s, struct meter *m)
 		if (inner->now.rc < 0)
 			m->now.rc = inner->now.rc;
 		else
-			m->now.value -= inner->now.value < m->now.value ? inner->now.value :
-									  m->now.value;
+			m->now.value -= inner->now.value < m->now.value ? inner->now.value : m->now.value;
 	}
 }
 
@@ -314,11 +311,9 @@ static void hwmon_answer(struct meters *all, const char *number)
 		const struct meter *m = &all->meter[i];
 
 		if (m->now.rc == -ERANGE) /* a number, but no energy */
-			helper_say("reading %" PRIu64 " %s %" PRIu64, m->now.t_ns, m->name,
-				   UINT64_MAX);
+			helper_say("reading %" PRIu64 " %s %" PRIu64, m->now.t_ns, m->name, UINT64_MAX);
 		else if (m->now.rc == 0)
-			helper_say("reading %" PRIu64 " %s %" PRIu64, m->now.t_ns, m->name,
-				   m->now.value);
+			helper_say("reading %" PRIu64 " %s %" PRIu64, m->now.t_ns, m->name, m->now.value);
 		else if (m->now.rc != -EAGAIN)
 			helper_say("error %s %s", m->name, strerror(-m->now.rc));
 	}
@@ -376,10 +371,8 @@ static void hwmon_tell_about(const struct meters *s)
 		}
 		if (!is_first)
 			continue;
-		n = snprintf(buf + used, sizeof(buf) - used, "%s%s: %s of %zu %s%s",
-			     used ? ", " : "",
-			     m->rail.is_whole_node ? "node" :
-						     domain_name((enum domain)m->rail.domain),
+		n = snprintf(buf + used, sizeof(buf) - used, "%s%s: %s of %zu %s%s", used ? ", " : "",
+			     m->rail.is_whole_node ? "node" : domain_name((enum domain)m->rail.domain),
 			     m->is_energy ? "energy" : "power, integrated,", same, m->chip,
 			     same == 1 ? " sensor" : " sensors");
 		used += n > 0 ? (size_t)n : sizeof(buf);
@@ -404,9 +397,8 @@ static bool hwmon_open(struct meters *all, uint64_t interval_ms)
 		hwmon_add(all, &found[i]);
 	hwmon_settle(all);
 	if (!all->n) {
-		helper_say("%s no power or energy sensor%s%s%s",
-			   all->is_broken ? "refused" : "never", n ? " to be used (" : "",
-			   all->unused, n ? ")" : "");
+		helper_say("%s no power or energy sensor%s%s%s", all->is_broken ? "refused" : "never",
+			   n ? " to be used (" : "", all->unused, n ? ")" : "");
 		return false;
 	}
 	for (i = 0; i < all->n; i++) {

@@ -15,17 +15,16 @@ struct row {
 	const char *label; /* '#' at its end: a number, the unit; NULL: any */
 	struct hwmon_rail rail;
 	bool is_nth_unit;
-	const char *why;   /* not counted */
+	const char *why; /* not counted */
 };
 
-#define NODE(...)                                                                          \
-	{                                                                                  \
-		.domain = DOMAIN_OTHER, .is_whole_node = true,                             \
-		.max_w = COUNTER_PLATFORM_MAX_W, __VA_ARGS__                               \
+#define NODE(...)                                                                                           \
+	{                                                                                                   \
+		.domain = DOMAIN_OTHER, .is_whole_node = true, .max_w = COUNTER_PLATFORM_MAX_W, __VA_ARGS__ \
 	}
-#define SOCKET(d, ...)                                                                     \
-	{                                                                                  \
-		.domain = (d), .max_w = COUNTER_PACKAGE_MAX_W, __VA_ARGS__                 \
+#define SOCKET(d, ...)                                                     \
+	{                                                                  \
+		.domain = (d), .max_w = COUNTER_PACKAGE_MAX_W, __VA_ARGS__ \
 	}
 
 /* The first row that fits. Sources: the drivers' pages in Documentation/hwmon/, if not named. */
@@ -37,8 +36,7 @@ static const struct row rows[] = {
 	 * rest of the chip. So the memory is Grace - CPU - SysIO, as NVIDIA's tuning guide and
 	 * Alumet have it, and the GPU in Module is nvml's.
 	 */
-	{ "power_meter", "Module Power Socket #",
-	  .why = "contains the socket's other rails and the GPU" },
+	{ "power_meter", "Module Power Socket #", .why = "contains the socket's other rails and the GPU" },
 	{ "power_meter", "Grace Power Socket #", .rail = SOCKET(DOMAIN_DRAM, .contains_cpu = true) },
 	{ "power_meter", "CPU Power Socket #", .rail = SOCKET(DOMAIN_CPU) },
 	{ "power_meter", "SysIO Power Socket #", .rail = SOCKET(DOMAIN_CPU) },
@@ -88,8 +86,8 @@ static bool is_label(const char *pattern, const char *label, uint64_t *ret_unit)
 	return !strncmp(pattern, label, len - 1) && parse_u64(label + len - 1, ret_unit) == 0;
 }
 
-int hwmon_rail_of(const char *chip, const char *label, unsigned int nth,
-		  struct hwmon_rail *ret, const char **ret_why)
+int hwmon_rail_of(const char *chip, const char *label, unsigned int nth, struct hwmon_rail *ret,
+		  const char **ret_why)
 {
 	size_t i;
 

@@ -26,7 +26,7 @@ struct hwmon_rail {
  * the chip or sensor is unknown; -ENODATA: it is known, but must not be counted. In these cases WHY
  * is a static text.
  */
-int hwmon_rail_of(const char *chip, const char *label, unsigned int nth,
-		  struct hwmon_rail *ret, const char **ret_why);
+int hwmon_rail_of(const char *chip, const char *label, unsigned int nth, struct hwmon_rail *ret,
+		  const char **ret_why);
 
 #endif

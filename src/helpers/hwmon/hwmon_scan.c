@@ -40,15 +40,14 @@ static void on_parse_error(const char *text, const char *file, int line)
 /* --- what a sensor is called -------------------------------------------------------------- */
 
 /* The text of "<chip's folder>/<feature>_<what>", without the blanks at its end. */
-static bool read_text(const sensors_chip_name *chip, const char *feature, const char *what,
-		      char *buf, size_t size)
+static bool read_text(const sensors_chip_name *chip, const char *feature, const char *what, char *buf,
+		      size_t size)
 {
 	char path[PATH_MAX];
 	_cleanup_close_ int fd = -1;
 	ssize_t n;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s_%s", chip->path, feature, what) >=
-	    sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s_%s", chip->path, feature, what) >= sizeof(path))
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : fileio_pread_all(fd, buf, size);
@@ -58,11 +57,9 @@ static bool read_text(const sensors_chip_name *chip, const char *feature, const 
 }
 
 /* acpi_power_meter has no label; Grace's firmware names its rails in the OEM information. */
-static void read_label(const sensors_chip_name *chip, const char *feature, char *buf,
-		       size_t size)
+static void read_label(const sensors_chip_name *chip, const char *feature, char *buf, size_t size)
 {
-	if (!read_text(chip, feature, "label", buf, size) &&
-	    !read_text(chip, feature, "oem_info", buf, size))
+	if (!read_text(chip, feature, "label", buf, size) && !read_text(chip, feature, "oem_info", buf, size))
 		(void)snprintf(buf, size, "%s", feature);
 }
 
@@ -71,8 +68,8 @@ static bool is_battery(const sensors_chip_name *chip, const char *feature)
 	char text[8];
 	bool yes = false;
 
-	return read_text(chip, feature, "is_battery", text, sizeof(text)) &&
-	       parse_bool(text, &yes) == 0 && yes;
+	return read_text(chip, feature, "is_battery", text, sizeof(text)) && parse_bool(text, &yes) == 0 &&
+	       yes;
 }
 
 /*
@@ -104,8 +101,7 @@ static unsigned int nth_of(const sensors_chip_name *chip)
 /* --- finding them ------------------------------------------------------------------------- */
 
 /* What the sensor averages itself is nearer to the truth than an instant. */
-static const sensors_subfeature *value_of(const sensors_chip_name *chip,
-					  const sensors_feature *f)
+static const sensors_subfeature *value_of(const sensors_chip_name *chip, const sensors_feature *f)
 {
 	const sensors_subfeature *value;
 
@@ -126,8 +122,7 @@ static int add_feature(struct list *l, const sensors_chip_name *chip, const sens
 
 	if (!value)
 		return 0;
-	if ((size_t)snprintf(s.path, sizeof(s.path), "%s/%s", chip->path, value->name) >=
-	    sizeof(s.path))
+	if ((size_t)snprintf(s.path, sizeof(s.path), "%s/%s", chip->path, value->name) >= sizeof(s.path))
 		return 0; /* not below /sys */
 	(void)snprintf(s.chip, sizeof(s.chip), "%s", chip->prefix);
 	(void)snprintf(s.feature, sizeof(s.feature), "%s", f->name);

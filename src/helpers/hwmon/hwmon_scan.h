@@ -18,7 +18,8 @@ struct hwmon_sensor {
 	char feature[32];    /* "power1" */
 	char label[64];	     /* the sensor's own, or else its feature */
 	char path[PATH_MAX]; /* the file, in microjoules or microwatts */
-	unsigned int nth;    /* number among the chips with the same `chip`, in the order of their addresses, from 0 */
+	/* number among the chips with the same `chip`, in the order of their addresses, from 0 */
+	unsigned int nth;
 	bool is_energy;
 	bool is_battery;
 };

@@ -90,8 +90,7 @@ static enum outcome outcome_of_answer(struct bmc *b, fiid_obj_t rs, uint64_t *re
 {
 	uint64_t watts, stamp, active;
 
-	if (FIID_OBJ_GET(rs, "current_power", &watts) < 0 ||
-	    FIID_OBJ_GET(rs, "time_stamp", &stamp) < 0 ||
+	if (FIID_OBJ_GET(rs, "current_power", &watts) < 0 || FIID_OBJ_GET(rs, "time_stamp", &stamp) < 0 ||
 	    FIID_OBJ_GET(rs, "power_reading_state.power_measurement", &active) < 0)
 		return error_outcome("DCMI power reading: incomplete answer");
 	if (active != IPMI_DCMI_POWER_READING_STATE_POWER_MEASUREMENT_ACTIVE)
@@ -111,8 +110,7 @@ static enum outcome ask_dcmi(struct bmc *b, uint64_t *ret_mw)
 
 	if (!rs)
 		return error_outcome("out of memory");
-	if (ipmi_cmd_dcmi_get_power_reading(b->ipmi,
-					    IPMI_DCMI_POWER_READING_MODE_SYSTEM_POWER_STATISTICS,
+	if (ipmi_cmd_dcmi_get_power_reading(b->ipmi, IPMI_DCMI_POWER_READING_MODE_SYSTEM_POWER_STATISTICS,
 					    /* mode_attributes= */ 0, rs) < 0)
 		o = outcome_of_error(b, "DCMI power reading");
 	else
@@ -134,8 +132,7 @@ static int keep_if_named(ipmi_sdr_ctx_t sdr, struct bmc *b, const char *name)
 	if (len <= 0)
 		return 0;
 	b->record_len = (unsigned int)len;
-	if (ipmi_sdr_parse_record_id_and_type(sdr, b->record, b->record_len, &record_id, &type) <
-		    0 ||
+	if (ipmi_sdr_parse_record_id_and_type(sdr, b->record, b->record_len, &record_id, &type) < 0 ||
 	    type != IPMI_SDR_FORMAT_FULL_SENSOR_RECORD)
 		return 0;
 	if (ipmi_sdr_parse_id_string(sdr, b->record, b->record_len, id, sizeof(id) - 1) < 0)
@@ -147,10 +144,10 @@ static bool is_in_watts(const struct bmc *b)
 {
 	uint8_t percentage, modifier, rate, unit, modifier_unit;
 
-	return ipmi_sdr_parse_sensor_units(b->sdr, b->record, b->record_len, &percentage,
-					   &modifier, &rate, &unit, &modifier_unit) == 0 &&
-	       !percentage && modifier == IPMI_SDR_MODIFIER_UNIT_NONE &&
-	       rate == IPMI_SENSOR_RATE_UNIT_NONE && unit == IPMI_SENSOR_UNIT_WATTS;
+	return ipmi_sdr_parse_sensor_units(b->sdr, b->record, b->record_len, &percentage, &modifier, &rate,
+					   &unit, &modifier_unit) == 0 &&
+	       !percentage && modifier == IPMI_SDR_MODIFIER_UNIT_NONE && rate == IPMI_SENSOR_RATE_UNIT_NONE &&
+	       unit == IPMI_SENSOR_UNIT_WATTS;
 }
 
 /*
@@ -165,8 +162,8 @@ static enum outcome load_sdr(struct bmc *b)
 	if (fd < 0)
 		return error_outcome("memfd_create: %s", strerror(errno));
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (ipmi_sdr_cache_create(b->sdr, b->ipmi, path, IPMI_SDR_CACHE_CREATE_FLAGS_OVERWRITE,
-				  NULL, NULL) < 0 ||
+	if (ipmi_sdr_cache_create(b->sdr, b->ipmi, path, IPMI_SDR_CACHE_CREATE_FLAGS_OVERWRITE, NULL, NULL) <
+		    0 ||
 	    ipmi_sdr_cache_open(b->sdr, NULL, path) < 0)
 		return error_outcome("SDR: %s", ipmi_sdr_ctx_errormsg(b->sdr));
 	return OUTCOME_VALUE;
@@ -201,8 +198,7 @@ static enum outcome ask_sensor(struct bmc *b, const char *name, uint64_t *ret_mw
 	if (ipmi_sensor_read(b->reader, b->record, b->record_len,
 			     /* shared_sensor_number_offset= */ 0, NULL, &watts, &events) <= 0 ||
 	    !watts)
-		return error_outcome("sensor '%s': %s", name,
-				     ipmi_sensor_read_ctx_errormsg(b->reader));
+		return error_outcome("sensor '%s': %s", name, ipmi_sensor_read_ctx_errormsg(b->reader));
 	w = *watts;
 	free(watts);
 	if (!(w > 0 && w < 1e6)) /* also what is no number */
@@ -223,8 +219,8 @@ static enum outcome bmc_open(struct bmc *b, const struct options *o)
 	if (!b->ipmi || !b->sdr)
 		return error_outcome("out of memory");
 	/* the device alone: no probing of ports and memory for other interfaces */
-	if (ipmi_ctx_open_inband(b->ipmi, IPMI_DEVICE_OPENIPMI, /* disable_auto_probe= */ 1, 0, 0,
-				 o->device, 0, IPMI_FLAGS_DEFAULT) < 0)
+	if (ipmi_ctx_open_inband(b->ipmi, IPMI_DEVICE_OPENIPMI, /* disable_auto_probe= */ 1, 0, 0, o->device,
+				 0, IPMI_FLAGS_DEFAULT) < 0)
 		return error_outcome("%s: %s", o->device, ipmi_ctx_errormsg(b->ipmi));
 	if (!strcmp(o->sensor, "dcmi"))
 		return OUTCOME_VALUE;

@@ -51,7 +51,10 @@ static void redfish_declare(const struct redfish_walk *walk, const struct redfis
 	helper_say("lag %" PRIu64, interval_ms + got->window_ns / NSEC_PER_MSEC);
 	redfish_walk_describe(walk, what, sizeof(what));
 	helper_say("about node: %.90s, %s, at %s", what,
-		   is_power ? "integrated" : got->kind == REDFISH_KWH ? "counter in kWh" : "counter", url);
+		   is_power		    ? "integrated" :
+		   got->kind == REDFISH_KWH ? "counter in kWh" :
+					      "counter",
+		   url);
 }
 
 static void redfish_note(const char *line)
@@ -67,7 +70,9 @@ static bool redfish_wait_ms(uint64_t ms)
 	return helper_listen((int)ms, line, sizeof(line)) == 0;
 }
 
-/* What is asked, and by what. The file is read again after a refusal: the password may have been put right. */
+/*
+ * What is asked, and by what. The file is read again after a refusal: the password may have been put right.
+ */
 struct session {
 	const char *file;
 	const char *uuid;

@@ -25,9 +25,9 @@ struct redfish_client {
 	CURLM *multi;
 	long timeout_ms;
 	char why[CURL_ERROR_SIZE];
-	char token[256];   /* of the session; empty: there is none */
+	char token[256];		 /* of the session; empty: there is none */
 	char sessions[REDFISH_PATH_MAX]; /* where one is opened; empty: not known yet */
-	char session[REDFISH_PATH_MAX]; /* where it is ended */
+	char session[REDFISH_PATH_MAX];	 /* where it is ended */
 	struct https_body body;
 	char answer[REDFISH_ANSWER_MAX + 1];
 };
@@ -106,8 +106,8 @@ static int client_transfer(struct redfish_client *c, struct errmsg *err)
  * METHOD on PATH with BODY (NULL: none), which is borrowed. *ret_status: HTTP's. Options of the
  * transfer before are gone, the connection is not.
  */
-static int client_request(struct redfish_client *c, const char *method, const char *path,
-		   const char *body, long *ret_status, struct errmsg *err)
+static int client_request(struct redfish_client *c, const char *method, const char *path, const char *body,
+			  long *ret_status, struct errmsg *err)
 {
 	char url[sizeof(c->conf->url) + REDFISH_PATH_MAX];
 	char auth[sizeof(c->token) + sizeof("X-Auth-Token: ")];
@@ -153,18 +153,17 @@ static int client_request(struct redfish_client *c, const char *method, const ch
 	return rc;
 }
 
-static int status_to_errno(const struct redfish_client *c, const char *path, long status,
-			   struct errmsg *err)
+static int status_to_errno(const struct redfish_client *c, const char *path, long status, struct errmsg *err)
 {
 	if (status >= 200 && status < 300)
 		return 0;
 	if (status == 401 || status == 403)
-		return errmsg_set(err, -EACCES,
-				  "%s%s: user %s may not read it (HTTP %ld): give the user the BMC's role ReadOnly; "
-				  "with Auth=basic, check Password, too",
-				  c->conf->url, path, c->conf->user, status);
-	return errmsg_set(err, status == 404 ? -ENOENT : -EIO, "%s%s: HTTP %ld", c->conf->url,
-			  path, status);
+		return errmsg_set(
+			err, -EACCES,
+			"%s%s: user %s may not read it (HTTP %ld): give the user the BMC's role ReadOnly; "
+			"with Auth=basic, check Password, too",
+			c->conf->url, path, c->conf->user, status);
+	return errmsg_set(err, status == 404 ? -ENOENT : -EIO, "%s%s: HTTP %ld", c->conf->url, path, status);
 }
 
 /* --- the session -------------------------------------------------------------------------- */
@@ -238,18 +237,20 @@ static int login_to_errno(const struct redfish_client *c, long status, struct er
 	case 400:
 	case 401:
 	case 403:
-		return errmsg_set(err, -EACCES,
-				  "%s%s: login of user %s is refused (HTTP %ld): check User, Password and whether "
-				  "the account is locked",
-				  c->conf->url, c->sessions, c->conf->user, status);
+		return errmsg_set(
+			err, -EACCES,
+			"%s%s: login of user %s is refused (HTTP %ld): check User, Password and whether "
+			"the account is locked",
+			c->conf->url, c->sessions, c->conf->user, status);
 	case 404:
 	case 405:
 		return errmsg_set(err, -ENOENT, "%s%s: opens no session (HTTP %ld): try Auth=basic",
 				  c->conf->url, c->sessions, status);
 	case 503:
-		return errmsg_set(err, -EIO,
-				  "%s%s: has no room for a session (HTTP 503): end some on the BMC, or Auth=basic",
-				  c->conf->url, c->sessions);
+		return errmsg_set(
+			err, -EIO,
+			"%s%s: has no room for a session (HTTP 503): end some on the BMC, or Auth=basic",
+			c->conf->url, c->sessions);
 	default:
 		return status_to_errno(c, c->sessions, status, err);
 	}
@@ -297,8 +298,8 @@ static void client_logout(struct redfish_client *c)
 	(void)client_request(c, "DELETE", c->session, NULL, &status, NULL);
 }
 
-int redfish_client_get(struct redfish_client *c, const char *path, const char **ret_text,
-		       size_t *ret_len, struct errmsg *err)
+int redfish_client_get(struct redfish_client *c, const char *path, const char **ret_text, size_t *ret_len,
+		       struct errmsg *err)
 {
 	bool had_session = c->token[0];
 	long status = 0;
@@ -325,8 +326,8 @@ int redfish_client_get(struct redfish_client *c, const char *path, const char **
 
 /* --- its life ----------------------------------------------------------------------------- */
 
-int redfish_client_create(const struct redfish_conf *conf, int stop_fd,
-			  struct redfish_client **ret, struct errmsg *err)
+int redfish_client_create(const struct redfish_conf *conf, int stop_fd, struct redfish_client **ret,
+			  struct errmsg *err)
 {
 	struct redfish_client *c = calloc(1, sizeof(*c));
 

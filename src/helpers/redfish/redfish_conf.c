@@ -13,8 +13,7 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/trust.h"
 
-static int parse_auth(const char *value, void *field, const struct kvconf_key *key,
-		      struct errmsg *err)
+static int parse_auth(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	(void)key;
 	if (strcasecmp(value, "session") && strcasecmp(value, "basic"))
@@ -24,8 +23,7 @@ static int parse_auth(const char *value, void *field, const struct kvconf_key *k
 }
 
 /* "0,2": entries of an array, as bits. */
-static int parse_controls(const char *value, void *field, const struct kvconf_key *key,
-			  struct errmsg *err)
+static int parse_controls(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	unsigned int bits = 0;
 	char item[8];
@@ -45,10 +43,10 @@ static int parse_controls(const char *value, void *field, const struct kvconf_ke
 	return 0;
 }
 
-#define KEY(name, parse, member, initial, help)                                          \
-	{                                                                                \
-		name, parse, offsetof(struct redfish_conf, member),                      \
-			sizeof(((struct redfish_conf *)0)->member), initial, help        \
+#define KEY(name, parse, member, initial, help)                                   \
+	{                                                                         \
+		name, parse, offsetof(struct redfish_conf, member),               \
+			sizeof(((struct redfish_conf *)0)->member), initial, help \
 	}
 
 static const struct kvconf_key keys[] = {

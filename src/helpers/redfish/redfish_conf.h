@@ -12,14 +12,14 @@
 #include "src/libutil/errmsg.h"
 
 struct redfish_conf {
-	char url[256];	     /* "https://bmc.example:8443", without a '/' at its end */
+	char url[256]; /* "https://bmc.example:8443", without a '/' at its end */
 	char user[128];
 	char password[256];
 	char ca_file[PATH_MAX]; /* trusted CAs; empty: the system's */
-	char system[128];    /* Id of this node's ComputerSystem; empty: found by its UUID */
-	char chassis[128];   /* Ids, comma-separated; empty: those of the system */
-	unsigned int controls; /* bits of the entries of PowerControl to add up */
-	bool basic_auth;     /* false: a session */
+	char system[128];	/* Id of this node's ComputerSystem; empty: found by its UUID */
+	char chassis[128];	/* Ids, comma-separated; empty: those of the system */
+	unsigned int controls;	/* bits of the entries of PowerControl to add up */
+	bool basic_auth;	/* false: a session */
 };
 
 /*

@@ -104,8 +104,7 @@ static const json_t *json_find(const json_t *root, const char *name)
 	for (; root && (dot = strchr(name, '.')); name = dot + 1) {
 		char first[32];
 
-		if ((size_t)snprintf(first, sizeof(first), "%.*s", (int)(dot - name), name) >=
-		    sizeof(first))
+		if ((size_t)snprintf(first, sizeof(first), "%.*s", (int)(dot - name), name) >= sizeof(first))
 			return NULL;
 		root = json_child(root, first);
 	}
@@ -166,8 +165,8 @@ bool redfish_json_text(const char *text, size_t len, const char *name, char *ret
  * 1: there is a number in *ret, times SCALE; 0: none. 0 is none: a node that asks draws power and
  * has used energy, and BMCs that do not know it, as after a reset of theirs, show 0.
  */
-static int get_number(const json_t *v, const char *name, double max, double scale,
-		      uint64_t *ret, struct errmsg *err)
+static int get_number(const json_t *v, const char *name, double max, double scale, uint64_t *ret,
+		      struct errmsg *err)
 {
 	double value;
 
@@ -182,8 +181,7 @@ static int get_number(const json_t *v, const char *name, double max, double scal
 	return *ret > 0;
 }
 
-static int get_value(const json_t *v, enum redfish_kind kind, struct redfish_values *ret,
-		     struct errmsg *err)
+static int get_value(const json_t *v, enum redfish_kind kind, struct redfish_values *ret, struct errmsg *err)
 {
 	static const struct {
 		double max, scale;
@@ -194,16 +192,14 @@ static int get_value(const json_t *v, enum redfish_kind kind, struct redfish_val
 		[REDFISH_AVERAGE] = { (double)COUNTER_PLATFORM_MAX_W, MW_PER_W },
 		[REDFISH_KWH] = { ENERGY_MAX_J * UJ_PER_J / UJ_PER_KWH, UJ_PER_KWH },
 	};
-	int rc = get_number(v, redfish_kind_name(kind), of[kind].max, of[kind].scale, &ret->value[kind],
-			    err);
+	int rc = get_number(v, redfish_kind_name(kind), of[kind].max, of[kind].scale, &ret->value[kind], err);
 
 	if (rc > 0)
 		ret->has |= 1u << kind;
 	return rc < 0 ? rc : 0;
 }
 
-static int environment_values(const json_t *root, struct redfish_values *ret,
-			      struct errmsg *err)
+static int environment_values(const json_t *root, struct redfish_values *ret, struct errmsg *err)
 {
 	int rc = get_value(json_find(root, "EnergyJoules.Reading"), REDFISH_JOULES, ret, err);
 
@@ -253,8 +249,8 @@ static int power_values(const json_t *root, unsigned int controls, struct redfis
 	return 0;
 }
 
-int redfish_json_values(const char *text, size_t len, enum redfish_resource resource,
-			unsigned int controls, struct redfish_values *ret, struct errmsg *err)
+int redfish_json_values(const char *text, size_t len, enum redfish_resource resource, unsigned int controls,
+			struct redfish_values *ret, struct errmsg *err)
 {
 	struct redfish_values v = { 0 };
 	json_t *root = NULL;

@@ -39,9 +39,9 @@ enum redfish_resource redfish_kind_resource(enum redfish_kind kind);
 #define REDFISH_CONTROLS 16
 
 struct redfish_values {
-	unsigned int has;		/* 1 << enum redfish_kind */
-	uint64_t value[REDFISH_KINDS];	/* uJ or, of power, mW */
-	uint64_t window_ns;		/* what an average is over; 0: not told */
+	unsigned int has;	       /* 1 << enum redfish_kind */
+	uint64_t value[REDFISH_KINDS]; /* uJ or, of power, mW */
+	uint64_t window_ns;	       /* what an average is over; 0: not told */
 };
 
 /*
@@ -70,8 +70,8 @@ bool redfish_json_text(const char *text, size_t len, const char *name, char *ret
  * -ERANGE: a value that is impossible or of another type. One bad value makes the whole answer
  * invalid.
  */
-int redfish_json_values(const char *text, size_t len, enum redfish_resource resource,
-			unsigned int controls, struct redfish_values *ret, struct errmsg *err);
+int redfish_json_values(const char *text, size_t len, enum redfish_resource resource, unsigned int controls,
+			struct redfish_values *ret, struct errmsg *err);
 /* How many entries PowerControl has. */
 size_t redfish_json_controls(const char *text, size_t len);
 

@@ -20,8 +20,8 @@
 
 struct chassis {
 	char path[REDFISH_PATH_MAX];
-	char within[REDFISH_PATH_MAX]; /* Links.ContainedBy; empty: none */
-	size_t nsystems;	       /* that it links to */
+	char within[REDFISH_PATH_MAX];		    /* Links.ContainedBy; empty: none */
+	size_t nsystems;			    /* that it links to */
 	char resource[RESOURCES][REDFISH_PATH_MAX]; /* by enum redfish_resource; empty: none */
 	struct redfish_values values[RESOURCES];    /* when it was found; of the entries that count */
 	bool is_named;
@@ -105,7 +105,9 @@ static bool is_listed(const char *list, const char *path)
  */
 static bool is_same_uuid(const char *a, const char *b)
 {
-	static const unsigned char swapped[] = { 6, 7, 4, 5, 2, 3, 0, 1, 8, 11, 12, 9, 10, 13, 16, 17, 14, 15 };
+	static const unsigned char swapped[] = {
+		6, 7, 4, 5, 2, 3, 0, 1, 8, 11, 12, 9, 10, 13, 16, 17, 14, 15
+	};
 	size_t i;
 
 	if (strlen(a) != 36 || strlen(b) != 36)
@@ -177,7 +179,8 @@ static int pick_system(struct redfish_walk *w, size_t n, struct errmsg *err)
 		return 0;
 	}
 	join_ids(w->members, n, ids, sizeof(ids));
-	return errmsg_set(err, -ENODEV, "%s: none of its %zu systems (%s) has this machine's UUID %s: set System",
+	return errmsg_set(err, -ENODEV,
+			  "%s: none of its %zu systems (%s) has this machine's UUID %s: set System",
 			  w->conf->url, n, ids, w->uuid[0] ? w->uuid : "(not known)");
 }
 
@@ -292,7 +295,8 @@ static int add_chassis(struct redfish_walk *w, const char *path, struct errmsg *
 	}
 	for (i = 0; i < RESOURCES; i++) {
 		rc = c->resource[i][0] ? get_values(w, c->resource[i], (enum redfish_resource)i,
-						    &c->values[i], /* wants_list= */ true, err) : 0;
+						    &c->values[i], /* wants_list= */ true, err) :
+					 0;
 		if (rc < 0 && !is_nothing(rc))
 			return rc;
 	}
@@ -344,14 +348,16 @@ static int choose_chassis(struct redfish_walk *w, struct errmsg *err)
 		is_any |= c->is_used;
 	}
 	if (!is_any)
-		return errmsg_set(err, -ENODEV, "%s: no chassis%s%s%s%s shows power or energy of this node alone",
+		return errmsg_set(err, -ENODEV,
+				  "%s: no chassis%s%s%s%s shows power or energy of this node alone",
 				  w->conf->url, w->conf->chassis[0] ? " " : "", w->conf->chassis,
 				  w->system[0] ? " of system " : "",
 				  w->system[0] ? id_of(w->system).text : "");
 	while (kind < REDFISH_KINDS && !(common & 1u << kind))
 		kind++;
 	if (kind == REDFISH_KINDS)
-		return errmsg_set(err, -ENODEV, "%s: the node's chassis show no property in common: set Chassis",
+		return errmsg_set(err, -ENODEV,
+				  "%s: the node's chassis show no property in common: set Chassis",
 				  w->conf->url);
 	w->kind = (enum redfish_kind)kind;
 	return 0;
@@ -457,7 +463,8 @@ static void tell_chassis(const struct redfish_walk *w, const struct chassis *c, 
 	if (!kinds_of(c))
 		line_add(&l, ": shows no power");
 	else if (is_shared(c))
-		line_add(&l, ": not counted, it belongs to several systems; Chassis=%s counts it", id_of(c->path).text);
+		line_add(&l, ": not counted, it belongs to several systems; Chassis=%s counts it",
+			 id_of(c->path).text);
 	else if (around)
 		line_add(&l, ": not counted, it is within chassis %s", id_of(around->path).text);
 	else
@@ -513,7 +520,8 @@ void redfish_walk_describe(const struct redfish_walk *w, char *buf, size_t size)
 			continue;
 		line_add(&l, "%s%s", sep, id_of(w->chassis[i].path).text);
 		sep = " + ";
-		for (bit = 0; redfish_kind_resource(w->kind) == REDFISH_POWER && bit < REDFISH_CONTROLS; bit++)
+		for (bit = 0; redfish_kind_resource(w->kind) == REDFISH_POWER && bit < REDFISH_CONTROLS;
+		     bit++)
 			if (w->conf->controls & 1u << bit)
 				line_add(&l, " PowerControl[%u]", bit);
 	}

@@ -7,7 +7,8 @@
  * - the ComputerSystem is the one that System names, or the only one, or the one with the node's UUID;
  * - its chassis are those that Chassis names, or those that the system links to, or, without a system, all;
  * - a chassis that links to several systems is not this node's alone and is left out, unless it is named;
- * - a chassis within (Links.ContainedBy) another of them that shows power is left out: the outer one includes it;
+ * - a chassis within (Links.ContainedBy) another of them that shows power is left out: the outer one includes
+ *   it;
  * - of a chassis' PowerControl those entries that PowerControl names, or the first, which is the total.
  * All of these are read by the same property: the first in enum redfish_kind that every one of them shows.
  */
@@ -22,7 +23,7 @@
 struct redfish_walk;
 
 struct redfish_sample {
-	uint64_t t_ns; /* CLOCK_MONOTONIC, when the answer was there */
+	uint64_t t_ns;		/* CLOCK_MONOTONIC, when the answer was there */
 	enum redfish_kind kind; /* stays, as long as the resources do */
 	uint64_t value;		/* uJ or, of power, mW */
 	uint64_t window_ns;	/* length of the average in ns; 0: not an average, or unknown */

@@ -39,8 +39,7 @@ static void series_print(const struct factor_series *s, const char *region, uint
 
 	(void)printf(FACTOR_FEED_STAMP "%s\n" FACTOR_SERIES_HEAD "\n", name);
 	for (i = 0; i < s->n; i++)
-		if (!strcasecmp(s->point[i].factor.region, region) &&
-		    s->point[i].until_s >= since_s)
+		if (!strcasecmp(s->point[i].factor.region, region) && s->point[i].until_s >= since_s)
 			factor_point_print(stdout, &s->point[i]);
 }
 

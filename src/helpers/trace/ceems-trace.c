@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-trace - writes the trace of a step, --ceems-trace, for its slurmstepd: samples come on standard input, a
- * socket (trace_sample.h), and become rows of CSV in DIR. It starts as root and becomes the user before it touches
- * anything of his: a folder in which only he may write is written by him, and one that hangs stops nobody else. It
- * ends with its input, or when the file cannot be written, and prints what stepfile.h says. A write that takes longer
- * than WRITE_MAX_S ends it by SIGALRM.
+ * ceems-trace - writes the trace of a step, --ceems-trace, for its slurmstepd: samples come on standard
+ * input, a socket (trace_sample.h), and become rows of CSV in DIR. It starts as root and becomes the user
+ * before it touches anything of his: a folder in which only he may write is written by him, and one that
+ * hangs stops nobody else. It ends with its input, or when the file cannot be written, and prints what
+ * stepfile.h says. A write that takes longer than WRITE_MAX_S ends it by SIGALRM.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -97,7 +97,10 @@ static void put_row(struct trace_file *f, struct trace_row *r, const struct trac
 		f->used += trace_row_header(r, f->buf + f->used);
 		f->used += trace_row_begin(r, s, f->buf + f->used);
 	}
-	f->used += trace_row_put(r, s, s->is_last ? TRACE_EVENT_END : is_full ? TRACE_EVENT_LIMIT : "",
+	f->used += trace_row_put(r, s,
+				 s->is_last ? TRACE_EVENT_END :
+				 is_full    ? TRACE_EVENT_LIMIT :
+					      "",
 				 f->buf + f->used);
 }
 

@@ -22,7 +22,8 @@ struct bperf {
 	uint32_t slot;
 	struct maps maps;
 	const struct probes_hw_cpu *running; /* a BPF map in memory: what runs on each CPU */
-	int flush;			     /* the program that adds counts now; -1: this kernel cannot run it */
+	/* the program that adds counts now; -1: this kernel cannot run it */
+	int flush;
 	uint32_t nevents;
 	int place[PROBES_HW_EVENTS]; /* index of an event's counts in the rows; -errno: it is not counted */
 	size_t ncpus;
@@ -50,8 +51,7 @@ static int open_maps(struct probes *p, struct maps *m)
 		if (rc < 0)
 			return rc;
 	}
-	return probes_map_memory(p, "hw_config", sizeof(*m->config), PROT_READ | PROT_WRITE,
-				 &m->config);
+	return probes_map_memory(p, "hw_config", sizeof(*m->config), PROT_READ | PROT_WRITE, &m->config);
 }
 
 static void close_maps(struct maps *m)
@@ -63,8 +63,8 @@ static void close_maps(struct maps *m)
 /* --- who asked ---------------------------------------------------------------------------- */
 
 /*
- * Notes that SLOT asks for counters, or no longer does: in the map "owners" for other processes, and in the map "hw_slots"
- * for the BPF programs.
+ * Notes that SLOT asks for counters, or no longer does: in the map "owners" for other processes, and in the
+ * map "hw_slots" for the BPF programs.
  */
 static int bperf_claim(struct maps *m, uint32_t slot, bool asks)
 {
@@ -92,8 +92,7 @@ static bool somebody_asks(struct maps *m, uint32_t except)
 
 	for (seen = 0; rc == 0 && seen < PROBES_SLOTS; seen++) {
 		if (slot != except && bpfsys_lookup(m->owners, &slot, &owner) == 0 &&
-		    owner.groups & 1u << PROBES_HW &&
-		    procstat_is_alive((pid_t)owner.pid, owner.start))
+		    owner.groups & 1u << PROBES_HW && procstat_is_alive((pid_t)owner.pid, owner.start))
 			return true;
 		prev = slot;
 		rc = bpfsys_next_key(m->owners, &prev, &slot);
@@ -138,9 +137,8 @@ static void describe(const struct hwevent *e, struct probes_hw_event *ret)
 
 	*ret = (struct probes_hw_event){
 		.type = a->type,
-		.exclude = (uint16_t)(a->exclude_user | a->exclude_kernel << 1 |
-				      a->exclude_hv << 2 | a->exclude_idle << 3 |
-				      a->exclude_host << 4 | a->exclude_guest << 5),
+		.exclude = (uint16_t)(a->exclude_user | a->exclude_kernel << 1 | a->exclude_hv << 2 |
+				      a->exclude_idle << 3 | a->exclude_host << 4 | a->exclude_guest << 5),
 		.group = e->group,
 		.config = a->config,
 		.config1 = a->config1,
@@ -178,8 +176,8 @@ static int open_event(const struct hwevent *e, uint32_t cpu, int leader)
  * that fails here gets an error. Returns the first error if no event could be opened, or if one
  * failed that other CPUs can count.
  */
-static int open_on(struct probes_hw_config *c, const struct hwevents *events, uint32_t cpu,
-		   bool decides, int fd[PROBES_HW_EVENTS])
+static int open_on(struct probes_hw_config *c, const struct hwevents *events, uint32_t cpu, bool decides,
+		   int fd[PROBES_HW_EVENTS])
 {
 	int leader = -1, first = 0;
 	bool is_any = false;
@@ -271,15 +269,14 @@ static int bperf_put(struct bperf *b, const struct hwevents *events, struct errm
 
 	if (c->n && !is_same(c, events, b->nevents)) {
 		if (somebody_asks(&b->maps, b->slot))
-			return errmsg_set(err, -EBUSY,
-					  "hw: other events are being counted for another step");
+			return errmsg_set(err, -EBUSY, "hw: other events are being counted for another step");
 		take_all_out(&b->maps);
 	}
 	if (!c->n) {
 		rc = put_first(b, events);
 		if (rc < 0)
-			return errmsg_errno(err, rc, "hw: cannot open %s on CPU %u",
-					    events->event[0].name, b->cpu[0]);
+			return errmsg_errno(err, rc, "hw: cannot open %s on CPU %u", events->event[0].name,
+					    b->cpu[0]);
 	}
 	for (n = 0; n < b->ncpus; n++)
 		if (!c->counters[b->cpu[n]])
@@ -310,16 +307,15 @@ static int put_and_claim(struct bperf *b, const struct hwevents *events, struct 
 	return rc < 0 ? errmsg_errno(err, rc, "hw: slot %u", b->slot) : 0;
 }
 
-int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, const uint32_t *cpu,
-	       size_t n, struct bperf **ret, struct errmsg *err)
+int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, const uint32_t *cpu, size_t n,
+	       struct bperf **ret, struct errmsg *err)
 {
 	struct bperf *b;
 	size_t i;
 	int rc;
 
 	if (probes_why(p, PROBES_HW) != PROBES_OK)
-		return errmsg_set(err, -EOPNOTSUPP, "hw: %s",
-				  probes_why_text(probes_why(p, PROBES_HW)));
+		return errmsg_set(err, -EOPNOTSUPP, "hw: %s", probes_why_text(probes_why(p, PROBES_HW)));
 	if (!slot || slot > PROBES_SLOTS || !events->n || !n)
 		return errmsg_errno(err, -EINVAL, "hw");
 	b = calloc(1, sizeof(*b) + n * sizeof(b->cpu[0]));
@@ -334,8 +330,8 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 			b->cpu[b->ncpus++] = cpu[i];
 	rc = open_maps(p, &b->maps);
 	if (rc == 0)
-		rc = probes_map_memory(p, "hw_cpus", PROBES_HW_CPUS * sizeof(*b->running),
-				       PROT_READ, &b->running);
+		rc = probes_map_memory(p, "hw_cpus", PROBES_HW_CPUS * sizeof(*b->running), PROT_READ,
+				       &b->running);
 	if (rc < 0) {
 		(void)errmsg_errno(err, rc, "hw: cannot open the maps");
 		goto fail;
@@ -349,7 +345,8 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 	 */
 	rc = probes_hold(p, PROBES_HW, err);
 	if (rc < 0) {
-		rc = rc == -EBUSY ? -EWOULDBLOCK : rc; /* here -EBUSY means the lock; for our caller it means other events */
+		/* here -EBUSY means the lock; for our caller it means other events */
+		rc = rc == -EBUSY ? -EWOULDBLOCK : rc;
 		goto fail;
 	}
 	*ret = b;
@@ -366,7 +363,10 @@ int bperf_error(const struct bperf *b, uint32_t event)
 	return b->place[event] < 0 ? b->place[event] : 0;
 }
 
-/* Makes the CPUs that run this step now add their counts. Other CPUs added theirs when they stopped running the step. */
+/*
+ * Makes the CPUs that run this step now add their counts. Other CPUs added theirs when they
+ * stopped running the step.
+ */
 static void flush(struct bperf *b)
 {
 	const uint64_t slot = b->slot;

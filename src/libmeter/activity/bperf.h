@@ -28,8 +28,8 @@ struct bperf;
  * -EOPNOTSUPP: the BPF group is not loaded (probes_why()). -ENOENT, -EACCES, -EMFILE and others: no
  * event could be opened; the error of perf_event_open(2) for the first one.
  */
-int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, const uint32_t *cpu,
-	       size_t n, struct bperf **ret, struct errmsg *err);
+int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, const uint32_t *cpu, size_t n,
+	       struct bperf **ret, struct errmsg *err);
 
 /* Returns 0 if event number EVENT is counted, else the -errno of perf_event_open(2). */
 int bperf_error(const struct bperf *b, uint32_t event);
@@ -37,8 +37,8 @@ int bperf_error(const struct bperf *b, uint32_t event);
 struct bperf_value {
 	uint64_t count;
 	uint64_t enabled_ns; /* the step's CPU time on CPUs that had counters at that time */
-	uint64_t running_ns; /* the part of enabled_ns in which the event was on the PMU; COUNT is of this part
-				only */
+	/* the part of enabled_ns in which the event was on the PMU; COUNT is of this part only */
+	uint64_t running_ns;
 };
 /*
  * Reads the counts since bperf_open() into RET, by event number; 0 for events that are not counted.

@@ -127,7 +127,8 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 	clear(&attr);
 	attr.batch.map_fd = (uint32_t)fd;
 	attr.batch.count = n;
-	attr.batch.in_batch = first ? ptr_to_u64(&before) : 0; /* the batch begins with the element after BEFORE */
+	/* the batch begins with the element after BEFORE */
+	attr.batch.in_batch = first ? ptr_to_u64(&before) : 0;
 	attr.batch.out_batch = ptr_to_u64(&last);
 	attr.batch.keys = ptr_to_u64(key);
 	attr.batch.values = ptr_to_u64(values);
@@ -137,7 +138,8 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values)
 	return attr.batch.count == n ? 0 : -EIO;
 }
 
-int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd)
+int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n,
+		int *ret_fd)
 {
 	union bpf_attr attr;
 

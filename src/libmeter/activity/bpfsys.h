@@ -19,7 +19,9 @@ int bpfsys_map_info(int fd, struct bpf_map_info *ret);
 
 /* Reads the value of KEY. -ENOENT: there is no such key. */
 int bpfsys_lookup(int fd, const void *key, void *value);
-/* Writes the value of KEY. FLAGS: BPF_ANY, or BPF_NOEXIST (-EEXIST: the key exists). -E2BIG: the map is full. */
+/*
+ * Writes the value of KEY. FLAGS: BPF_ANY, or BPF_NOEXIST (-EEXIST: the key exists). -E2BIG: the map is full.
+ */
 int bpfsys_update(int fd, const void *key, const void *value, uint64_t flags);
 int bpfsys_delete(int fd, const void *key);
 /* Gives the key after KEY, or the first key if KEY is NULL. -ENOENT: KEY was the last. */
@@ -33,7 +35,8 @@ int bpfsys_write_range(int fd, uint32_t first, uint32_t n, const void *values);
 int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 
 /* Loads a program of N instructions under the GPL. It lives as long as its descriptor. */
-int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n, int *ret_fd);
+int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n,
+		int *ret_fd);
 
 /* --- programs and links ------------------------------------------------------------------- */
 

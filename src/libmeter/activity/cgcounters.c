@@ -56,8 +56,7 @@ const struct pmu pmu_hardware = {
  * LEADER's group (-1: as a leader). -ENODEV: the CPU is offline. -ENOENT, -EOPNOTSUPP: there is no
  * such counter.
  */
-static int pmu_open(const struct pmu *pmu, int cgroup, uint32_t cpu, enum event event,
-		    int leader)
+static int pmu_open(const struct pmu *pmu, int cgroup, uint32_t cpu, enum event event, int leader)
 {
 	struct perf_event_attr attr = {
 		.type = pmu->event[event].type,
@@ -91,8 +90,8 @@ static int create_failed(int rc, struct errmsg *err)
 	return errmsg_errno(err, rc, "hardware counters");
 }
 
-int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds,
-		      struct cgcounters **ret, struct errmsg *err)
+int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds, struct cgcounters **ret,
+		      struct errmsg *err)
 {
 	int leader = pmu_open(pmu, -1, cpu, EVENT_CYCLES, -1);
 	struct cgcounters *c;
@@ -197,22 +196,22 @@ static int open_cpu(struct cgcounters_set *set, struct cgcounters_cpu *cpu)
 }
 
 /*
- * Computes the counts since the last reading. If the events had the PMU for only a part of that time, the counts are
- * scaled up. False: other programs had the counters all the time, so the counts are unknown, not 0.
+ * Computes the counts since the last reading. If the events had the PMU for only a part of that time, the
+ * counts are scaled up. False: other programs had the counters all the time, so the counts are unknown, not
+ * 0.
  */
 static bool cgcounters_count(const struct cgcounters *c, struct cgcounters_cpu *cpu,
 			     const struct pmu_reading *now)
 {
 	uint64_t enabled_ns = now->enabled_ns - cpu->base.enabled_ns;
 	uint64_t running_ns = now->running_ns - cpu->base.running_ns;
-	bool went_back = now->enabled_ns < cpu->base.enabled_ns ||
-			 now->running_ns < cpu->base.running_ns;
+	bool went_back = now->enabled_ns < cpu->base.enabled_ns || now->running_ns < cpu->base.running_ns;
 	unsigned int i;
 
 	for (i = 0; i < c->nevents && running_ns && !went_back; i++)
 		if (now->value[i] > cpu->base.value[i])
-			cpu->events[c->event[i]] = muldiv(now->value[i] - cpu->base.value[i],
-							  enabled_ns, running_ns);
+			cpu->events[c->event[i]] = muldiv(now->value[i] - cpu->base.value[i], enabled_ns,
+							  running_ns);
 	cpu->base = *now;
 	return !went_back && (running_ns || !enabled_ns);
 }

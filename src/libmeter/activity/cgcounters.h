@@ -59,8 +59,8 @@ struct cgcounters;
  * descriptors of all sets together. -ENODEV: this machine has no cycle counter; ERR says why.
  * -EACCES: we may not use it. For instructions and misses, ask cgcounters_has().
  */
-int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds,
-		      struct cgcounters **ret, struct errmsg *err);
+int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds, struct cgcounters **ret,
+		      struct errmsg *err);
 /* Call it after all sets are closed. NULL: no-op. */
 void cgcounters_destroy(struct cgcounters *c);
 bool cgcounters_has(const struct cgcounters *c, enum event e);
@@ -76,10 +76,10 @@ struct cgcounters_set;
 
 struct cgcounters_cpu {
 	uint32_t cpu;
-	bool is_lost;		  /* events[] is not valid: the CPU is or was offline, or another program had
+	bool is_lost; /* events[] is not valid: the CPU is or was offline, or another program had
 				     the counters */
-	uint64_t events[EVENT_N]; /* since the previous reading; scaled up if the events had the PMU for a part
-				     of the time */
+	/* since the previous reading; scaled up if the events had the PMU for a part of the time */
+	uint64_t events[EVENT_N];
 	/* only for cgcounters.c */
 	int handle[EVENT_N];
 	struct pmu_reading base;

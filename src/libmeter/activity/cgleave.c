@@ -16,10 +16,10 @@
 #define PASSES_MAX 10
 
 struct leaving {
-	pid_t pid; /* the process, and the id of its group */
-	int to;	   /* folder of the cgroup they go to */
+	pid_t pid;	 /* the process, and the id of its group */
+	int to;		 /* folder of the cgroup they go to */
 	bool is_changed; /* in this pass, a process was moved or had ended; it may have left a child */
-	int rc;	   /* the first error */
+	int rc;		 /* the first error */
 };
 
 /* Returns where TEXT begins last in PATH; NULL: nowhere. */
@@ -34,7 +34,10 @@ static const char *find_last(const char *path, const char *text)
 
 int cgleave_path(const char *path, bool is_v2, char *ret, size_t size)
 {
-	/* v1: BASE/uid_0/job_1, also without step_0; v2: BASE/job_1/step_0/slurm. 26.05 has other names than job_1 */
+	/*
+	 * v1: BASE/uid_0/job_1, also without step_0; v2: BASE/job_1/step_0/slurm. 26.05
+	 * has other names than job_1
+	 */
 	const char *end = find_last(path, is_v2 ? "/step_" : "/uid_");
 	int len, n;
 

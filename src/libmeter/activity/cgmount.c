@@ -27,8 +27,8 @@ static bool next_word(const char **s, char *word, size_t size)
 	while (*p && *p != ' ' && *p != '\n') {
 		char c = *p++;
 
-		if (c == '\\' && p[0] >= '0' && p[0] <= '3' && p[1] >= '0' &&
-		    p[1] <= '7' && p[2] >= '0' && p[2] <= '7') {
+		if (c == '\\' && p[0] >= '0' && p[0] <= '3' && p[1] >= '0' && p[1] <= '7' && p[2] >= '0' &&
+		    p[2] <= '7') {
 			c = (char)((p[0] - '0') << 6 | (p[1] - '0') << 3 | (p[2] - '0'));
 			p += 3;
 		}
@@ -71,8 +71,7 @@ static bool has_dotdot(const char *path)
 	return false;
 }
 
-bool cgmount_match(const char *line, const char *controller, const char *path, char *ret,
-		   size_t size)
+bool cgmount_match(const char *line, const char *controller, const char *path, char *ret, size_t size)
 {
 	char word[PATH_MAX], root[PATH_MAX], point[PATH_MAX];
 	size_t root_len;
@@ -82,18 +81,15 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
 		if (!next_word(&line, word, sizeof(word)))
 			return false;
 	}
-	if (!next_word(&line, root, sizeof(root)) ||
-	    !next_word(&line, point, sizeof(point)))
+	if (!next_word(&line, root, sizeof(root)) || !next_word(&line, point, sizeof(point)))
 		return false;
 	do { /* skip the mount options and optional fields */
 		if (!next_word(&line, word, sizeof(word)))
 			return false;
 	} while (strcmp(word, "-") != 0);
-	if (!next_word(&line, word, sizeof(word)) ||
-	    strcmp(word, controller ? "cgroup" : "cgroup2") != 0)
+	if (!next_word(&line, word, sizeof(word)) || strcmp(word, controller ? "cgroup" : "cgroup2") != 0)
 		return false;
-	if (!next_word(&line, word, sizeof(word)) ||
-	    !next_word(&line, word, sizeof(word)))
+	if (!next_word(&line, word, sizeof(word)) || !next_word(&line, word, sizeof(word)))
 		return false;
 	if (controller && !has_item(word, strlen(word), controller))
 		return false;
@@ -113,7 +109,8 @@ bool cgmount_match(const char *line, const char *controller, const char *path, c
  */
 static struct {
 	pthread_mutex_t lock;
-	pid_t owner; /* process that opened fd; a child may be in other namespaces, and opens the file itself */
+	/* process that opened fd; a child may be in other namespaces, and opens the file itself */
+	pid_t owner;
 	/*
 	 * a descriptor, not a FILE: when a forked child exits, its FILE may move the shared
 	 * position
@@ -124,8 +121,8 @@ static struct {
 	size_t len;
 } mounts = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 /*
- * The start of an incomplete line. It is not a member of `mounts`, whose initialised pages are read from the plugin's
- * file: this buffer would make them more.
+ * The start of an incomplete line. It is not a member of `mounts`, whose initialised pages are read from the
+ * plugin's file: this buffer would make them more.
  */
 static char part[4096];
 
@@ -148,8 +145,8 @@ static void __attribute__((destructor)) leave(void)
 }
 
 /*
- * Forgets the lines if the mounts have changed. The caller holds the lock. If mounts change during the reading, the next
- * poll() reports it.
+ * Forgets the lines if the mounts have changed. The caller holds the lock. If mounts change during the
+ * reading, the next poll() reports it.
  */
 static int update_mounts(void)
 {
@@ -177,7 +174,8 @@ static int keep_line(const char *line)
 	char *text = realloc(mounts.text, mounts.len + len + 2);
 
 	if (!text) {
-		free(TAKE_PTR(mounts.text)); /* read the file again next time; otherwise this line would stay missing */
+		/* read the file again next time; otherwise this line would stay missing */
+		free(TAKE_PTR(mounts.text));
 		return -ENOMEM;
 	}
 	mounts.text = text;
@@ -253,11 +251,11 @@ void cgmount_expect(const struct cgmount_points *points)
 
 static char *point_of(struct cgmount_points *points, const char *controller)
 {
-	return !controller			? points->v2 :
-	       !strcmp(controller, "cpuacct")	? points->cpuacct :
-	       !strcmp(controller, "freezer")	? points->freezer :
-	       !strcmp(controller, "memory")	? points->memory :
-						  NULL;
+	return !controller		      ? points->v2 :
+	       !strcmp(controller, "cpuacct") ? points->cpuacct :
+	       !strcmp(controller, "freezer") ? points->freezer :
+	       !strcmp(controller, "memory")  ? points->memory :
+						NULL;
 }
 
 static bool is_as_expected(const char *controller, const char *path, char *ret, size_t size)
@@ -323,7 +321,9 @@ int cgmount_open_step(const char *controller, const char *path, const char *file
 	return rc < 0 ? -errno : rc;
 }
 
-/* Returns the length of PATH up to the end of its last component that begins with "step_"; 0: there is none. */
+/*
+ * Returns the length of PATH up to the end of its last component that begins with "step_"; 0: there is none.
+ */
 static size_t step_len(const char *path)
 {
 	const char *p = path;
@@ -337,7 +337,10 @@ static size_t step_len(const char *path)
 	return len;
 }
 
-/* Parses a line "id:controllers:path" of /proc/PID/cgroup. Returns bits: whether it is about v2, cpuacct, freezer. */
+/*
+ * Parses a line "id:controllers:path" of /proc/PID/cgroup. Returns bits: whether it is
+ * about v2, cpuacct, freezer.
+ */
 static unsigned int hierarchies(char *line, char **ret_path)
 {
 	char *list = strchr(line, ':');

@@ -32,8 +32,7 @@ static inline const char *cgroup_paths_v1(const struct cgroup_paths *p)
  * the mount shows only a part of the hierarchy (a bind mount, a container), the root of that part
  * is cut off PATH.
  */
-bool cgmount_match(const char *line, const char *controller, const char *path, char *ret,
-		   size_t size);
+bool cgmount_match(const char *line, const char *controller, const char *path, char *ret, size_t size);
 
 /*
  * Finds the folder of cgroup PATH in the first mount that has it. -ENOENT: no mount has it; or

@@ -94,10 +94,10 @@ static int scan_children(struct walk *w, int folder_fd, int depth)
 			at += e->d_reclen;
 			if (e->d_type != DT_DIR || e->d_name[0] == '.')
 				continue;
-			fd = openat(folder_fd, e->d_name,
-				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			fd = openat(folder_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			if (fd >= 0 && (cgprocs_scan(w, fd, depth + 1) == -ENOMEM || w->ended))
-				return w->ended ? w->ended : -ENOMEM; /* other errors: the folder was removed just now */
+				/* other errors: the folder was removed just now */
+				return w->ended ? w->ended : -ENOMEM;
 		}
 	}
 	return n < 0 ? -errno : 0;

@@ -134,8 +134,7 @@ int cputime_open(const struct cgroup_paths *paths, struct cputime **ret, struct 
 		return errmsg_set(err, -ENOMEM, "CPU time: out of memory");
 	c->fd = c->user_fd = -1;
 	if (try_fd(c, cgmount_open_step(NULL, paths->v2, "cpu.stat"), true, false) < 0 &&
-	    try_fd(c, cgmount_open_step("cpuacct", paths->cpuacct, "cpuacct.usage"), false,
-		   false) < 0 &&
+	    try_fd(c, cgmount_open_step("cpuacct", paths->cpuacct, "cpuacct.usage"), false, false) < 0 &&
 	    try_fd(c, cgmount_open_step("freezer", paths->freezer, "."), false, true) < 0 &&
 	    try_fd(c, cgmount_open_step(NULL, paths->v2, "."), true, true) < 0) {
 		cputime_close(c);
@@ -243,8 +242,7 @@ static void take_cpu(const char *line, uint64_t *cpu_ns, size_t max)
  * (split.h) allows for that. Only the head of the file is read, since the line of interrupts is
  * long.
  */
-int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns,
-		 uint32_t *ret_cpus)
+int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns, uint32_t *ret_cpus)
 {
 	uint64_t ticks = 0;
 	uint32_t cpus = 0;

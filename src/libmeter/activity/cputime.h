@@ -52,8 +52,7 @@ int cputime_node(int proc_stat_fd, uint64_t *ret_busy_ns, uint32_t *ret_cpus);
  * As cputime_node(), and also fills CPU_NS[MAX] by CPU number. Entries of CPUs that are not listed
  * (offline), or whose line is malformed, are not changed.
  */
-int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns,
-		 uint32_t *ret_cpus);
+int cputime_cpus(int proc_stat_fd, uint64_t *cpu_ns, size_t max, uint64_t *ret_busy_ns, uint32_t *ret_cpus);
 
 /*
  * Reads the cgroup paths of process PID. Each path ends with its last component that begins with

@@ -217,8 +217,8 @@ static bool is_same(const struct proc *a, const struct proc *b)
 }
 
 /*
- * Returns true if a living process has or will get the time of ENDED, because it waits for it. Follows the parents as they
- * were last seen.
+ * Returns true if a living process has or will get the time of ENDED, because it waits for it. Follows the
+ * parents as they were last seen.
  */
 static bool has_living_ancestor(const struct cputime_procs *p, const struct proc *ended)
 {
@@ -254,8 +254,7 @@ int cputime_procs_read(struct cputime_procs *p, uint64_t *ret_busy_ns)
 	for (i = 0; i < p->before.n; i++) {
 		const struct proc *was = &p->before.proc[i];
 
-		if (!is_same(was, cputime_procs_find(&p->now, was->pid)) &&
-		    !has_living_ancestor(p, was))
+		if (!is_same(was, cputime_procs_find(&p->now, was->pid)) && !has_living_ancestor(p, was))
 			p->gone_ticks += was->ticks;
 	}
 	ticks = p->gone_ticks;

@@ -110,7 +110,10 @@ static void join_folders(const struct probes_fs_mount *m, char *path, size_t siz
 		used += (size_t)snprintf(path + used, size - used, "/%s", folder[n]);
 }
 
-/* Finds a file system that is in none of the learned namespaces, by what the BPF program saw. Its path may be empty. */
+/*
+ * Finds a file system that is in none of the learned namespaces, by what the BPF program
+ * saw. Its path may be empty.
+ */
 static bool find_told(const struct fsio *io, size_t place, struct detail_fs *fs)
 {
 	const struct probes_fs_place key = { .slot = io->slot, .place = (uint32_t)place };
@@ -143,8 +146,7 @@ static void set_name(const struct fsio *io, size_t place, struct detail_fs *fs)
 	} else if (internal) {
 		copy_masked(fs->mount, sizeof(fs->mount), internal);
 	} else if (!find_told(io, place, fs)) {
-		(void)snprintf(fs->mount, sizeof(fs->mount), "%u:%u", device >> 20,
-			       device & 0xfffff);
+		(void)snprintf(fs->mount, sizeof(fs->mount), "%u:%u", device >> 20, device & 0xfffff);
 	}
 }
 
@@ -240,8 +242,7 @@ static void sum_place(const struct fsio *io, size_t n, struct detail_fs *ret)
 
 /* --- by role ------------------------------------------------------------------------------ */
 
-static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_FS + 1],
-		       struct values *values)
+static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_FS + 1], struct values *values)
 {
 	uint64_t read_bytes[FSROLE_N + 1] = { 0 }, write_bytes[FSROLE_N + 1] = { 0 };
 	bool is_there[FSROLE_N + 1] = { false };
@@ -263,7 +264,7 @@ static void read_roles(const struct fsio *io, const struct detail_fs fs[PROBES_F
 	}
 	for (r = 0; r < FSROLE_N; r++) {
 		/* I/O to "others" may belong to any role, so with such I/O no role is known */
-		enum metric_reason reason = !is_there[r] ? REASON_NO_DEVICE :
+		enum metric_reason reason = !is_there[r]	      ? REASON_NO_DEVICE :
 					    has_calls(&fs[PROBES_FS]) ? REASON_NO_SLOT :
 									REASON_NONE;
 

@@ -220,8 +220,7 @@ static void pfm_close(struct pfm *pfm)
  * Encodes a user's event. Only the event and the modes are taken from NAME: PFM_OS_PERF_EVENT
  * (without _EXT) has no period and no precision.
  */
-static enum metric_reason encode(const struct pfm *pfm, const char *name,
-				 struct perf_event_attr *ret)
+static enum metric_reason encode(const struct pfm *pfm, const char *name, struct perf_event_attr *ret)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
 	pfm_perf_encode_arg_t arg = { .size = sizeof(arg), .attr = &attr };
@@ -310,8 +309,9 @@ int hwevents_check_names(const struct perf_request *request, struct errmsg *err)
 	if (!request->nevents)
 		return 0;
 	if (!pfm_open(&pfm))
-		return errmsg_set(err, -EOPNOTSUPP, PFM_LIBRARY " is not installed, so names of events cannot be "
-								"checked");
+		return errmsg_set(err, -EOPNOTSUPP,
+				  PFM_LIBRARY " is not installed, so names of events cannot be "
+					      "checked");
 	for (i = 0; i < request->nevents && i < PERF_REQUEST_EVENTS && used < sizeof(text); i++)
 		if (!is_known(&pfm, request->event[i]))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
@@ -327,8 +327,10 @@ static void encode_all(struct hwevents *h)
 
 int hwevents_check_names(const struct perf_request *request, struct errmsg *err)
 {
-	return request->nevents ? errmsg_set(err, -EOPNOTSUPP, "built without libpfm4, so names of events cannot "
-							       "be checked") : 0;
+	return request->nevents ? errmsg_set(err, -EOPNOTSUPP,
+					     "built without libpfm4, so names of events cannot "
+					     "be checked") :
+				  0;
 }
 #endif
 

@@ -23,12 +23,13 @@
 
 struct hwevent {
 	char name[PERF_REQUEST_NAME_MAX];
-	struct perf_event_attr attr; /* type, config, config1, config2 and exclude_* are set; who opens it sets
-					the rest */
-	uint8_t group;		     /* 0, 1, ... without gaps; all events of a group fit on the PMU at once */
-	uint8_t metric;		     /* enum metric; METRIC_N: a user's own event */
-	uint8_t reason;		     /* enum metric_reason: why it cannot be counted; REASON_NONE: it can */
-	uint32_t factor;	     /* one count adds FACTOR to METRIC: FLOP per instruction, bytes per cache
+	/* type, config, config1, config2 and exclude_* are set; who opens it sets the rest */
+	struct perf_event_attr attr;
+	/* 0, 1, ... without gaps; all events of a group fit on the PMU at once */
+	uint8_t group;
+	uint8_t metric;	 /* enum metric; METRIC_N: a user's own event */
+	uint8_t reason;	 /* enum metric_reason: why it cannot be counted; REASON_NONE: it can */
+	uint32_t factor; /* one count adds FACTOR to METRIC: FLOP per instruction, bytes per cache
 					line */
 };
 

@@ -13,7 +13,10 @@
  * srun.
  */
 struct hwevents_row {
-	/* Name of the event in libpfm4. If libpfm4 has no name, is_vendors is set, and this is the vendor's name. */
+	/*
+	 * Name of the event in libpfm4. If libpfm4 has no name, is_vendors is set, and
+	 * this is the vendor's name.
+	 */
 	char name[128];
 	char other_name[40]; /* its spelling in another version of libpfm4, or empty */
 	bool is_vendors;
@@ -33,8 +36,9 @@ struct hwevents_row {
 
 struct hwevents_machine {
 	char name[16];
-	char pfm[24];	 /* name of libpfm4's table, with which a test compares; empty: libpfm4 4.13 has none */
-	char vendor;	 /* as in struct cpuinfo; 0: the entry fits every machine */
+	/* name of libpfm4's table, with which a test compares; empty: libpfm4 4.13 has none */
+	char pfm[24];
+	char vendor; /* as in struct cpuinfo; 0: the entry fits every machine */
 	uint16_t family;
 	struct {
 		uint16_t first, last;

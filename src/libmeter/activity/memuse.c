@@ -106,8 +106,7 @@ static int add_process(void *ctx, pid_t pid)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	fd = fileio_open_at_root("/", path);
-	if (fd < 0 || fileio_pread_all(fd, buf, sizeof(buf)) < 0 ||
-	    two_fields(buf, keys_status, kb) < 0)
+	if (fd < 0 || fileio_pread_all(fd, buf, sizeof(buf)) < 0 || two_fields(buf, keys_status, kb) < 0)
 		return 0;
 	sum->anon_kb += kb[0];
 	if (kb[1] > sum->shmem_kb)
@@ -236,9 +235,8 @@ int memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct er
 	    try_fd(m, cgmount_open_step("freezer", paths->freezer, "."), NULL) < 0 &&
 	    try_fd(m, cgmount_open_step(NULL, paths->v2, "."), NULL) < 0) {
 		memuse_close(m);
-		return errmsg_set(err, -ENOENT,
-				  "no cgroup to read memory from (v2 '%s', v1 '%s')",
-				  paths->v2, v1);
+		return errmsg_set(err, -ENOENT, "no cgroup to read memory from (v2 '%s', v1 '%s')", paths->v2,
+				  v1);
 	}
 	if (m->keys == keys_v2) {
 		m->all_fd = memuse_open_v2(paths->v2, "memory.current");
@@ -274,7 +272,10 @@ static uint64_t read_and_close(int fd)
 	return number_or_unknown(own);
 }
 
-/* Reads the OOM kills from FD, an open memory.events or memory.oom_control, and closes it. UINT64_MAX: not known. */
+/*
+ * Reads the OOM kills from FD, an open memory.events or memory.oom_control, and closes
+ * it. UINT64_MAX: not known.
+ */
 static uint64_t read_oom_kills(int fd)
 {
 	_cleanup_close_ int own = fd;

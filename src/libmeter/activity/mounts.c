@@ -93,8 +93,8 @@ static bool parse_device(const char **line, uint32_t *ret)
 	if (!next_word(line, &word, &len))
 		return false;
 	p = word;
-	if (!parse_number(&p, 0xfff, &major) || *p++ != ':' ||
-	    !parse_number(&p, 0xfffff, &minor) || p != word + len)
+	if (!parse_number(&p, 0xfff, &major) || *p++ != ':' || !parse_number(&p, 0xfffff, &minor) ||
+	    p != word + len)
 		return false;
 	*ret = major << 20 | minor;
 	return *ret != 0;
@@ -125,8 +125,7 @@ static bool parse_line(const char *line, struct entry *e, const char **path, siz
 	const char *root, *word;
 	size_t len;
 
-	if (!skip_words(&line, 2) || !parse_device(&line, &e->point.device) ||
-	    !next_word(&line, &root, &len))
+	if (!skip_words(&line, 2) || !parse_device(&line, &e->point.device) || !next_word(&line, &root, &len))
 		return false;
 	e->has_root = len == 1 && *root == '/';
 	if (!next_word(&line, path, path_len) || **path != '/')

@@ -18,7 +18,7 @@ struct mounts;
  * folder in it (a bind mount, a subvolume) count only if the root is not mounted.
  */
 struct mount_point {
-	uint32_t device; /* major << 20 | minor */
+	uint32_t device;  /* major << 20 | minor */
 	const char *path; /* unescaped, as the process sees it that was read */
 	const char *type; /* "ext4", "fuse.sshfs" */
 };

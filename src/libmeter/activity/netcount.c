@@ -15,9 +15,10 @@ struct netcount {
 	int cgroup;
 	uint64_t id;
 	int link[2];
-	bool is_blind;		    /* another program detached ours while the cgroup exists */
+	bool is_blind; /* another program detached ours while the cgroup exists */
 	bool was_read;
-	struct probes_net_row base; /* counts at the start, if the programs were attached to this cgroup before */
+	/* counts at the start, if the programs were attached to this cgroup before */
+	struct probes_net_row base;
 	struct probes_net_row last; /* the last reading, without BASE */
 };
 
@@ -30,15 +31,14 @@ static const struct {
 };
 
 static const char *const kind_name[NET_KIND_N] = {
-	[NET_TCP4] = "tcp4",	 [NET_TCP6] = "tcp6",	  [NET_UDP4] = "udp4",
-	[NET_UDP6] = "udp6",	 [NET_OTHER4] = "other4", [NET_OTHER6] = "other6",
+	[NET_TCP4] = "tcp4", [NET_TCP6] = "tcp6",     [NET_UDP4] = "udp4",
+	[NET_UDP6] = "udp6", [NET_OTHER4] = "other4", [NET_OTHER6] = "other6",
 };
 _Static_assert(ARRAY_SIZE(((struct step_detail *)0)->net) >= NET_KIND_N, "all kinds fit");
 
 static const enum metric metrics[] = {
-	METRIC_UDP_RECEIVED_BYTES, METRIC_UDP_SENT_BYTES,     METRIC_RECEIVED_PACKETS,
-	METRIC_SENT_PACKETS,	   METRIC_IP_RECEIVED_BYTES,  METRIC_IP_SENT_BYTES,
-	METRIC_IPV6_RECEIVED_BYTES, METRIC_IPV6_SENT_BYTES,
+	METRIC_UDP_RECEIVED_BYTES, METRIC_UDP_SENT_BYTES, METRIC_RECEIVED_PACKETS,    METRIC_SENT_PACKETS,
+	METRIC_IP_RECEIVED_BYTES,  METRIC_IP_SENT_BYTES,  METRIC_IPV6_RECEIVED_BYTES, METRIC_IPV6_SENT_BYTES,
 };
 
 /* --- rows --------------------------------------------------------------------------------- */
@@ -100,9 +100,10 @@ static int netcount_attach(struct netcount *n, struct probes *p, struct errmsg *
 			return not_there(err, rc, hook[i].program);
 		rc = attach_one(prog, n->cgroup, hook[i].type, &n->link[i]);
 		if (rc == -EPERM)
-			return errmsg_set(err, rc,
-					  "packets: cannot attach to the step's cgroup: CAP_NET_ADMIN is missing, "
-					  "or a BPF program of a parent cgroup allows no others below it");
+			return errmsg_set(
+				err, rc,
+				"packets: cannot attach to the step's cgroup: CAP_NET_ADMIN is missing, "
+				"or a BPF program of a parent cgroup allows no others below it");
 		if (rc == -ENOENT)
 			rc = -ENODEV;
 		if (rc < 0)
@@ -196,8 +197,8 @@ void netcount_miss(struct values *values, enum metric_reason reason)
 }
 
 /*
- * Returns true if a link is not attached any more. It is detached also if the cgroup was removed; in that case all packets
- * were counted.
+ * Returns true if a link is not attached any more. It is detached also if the cgroup was removed; in that
+ * case all packets were counted.
  */
 static bool is_detached(const struct netcount *n)
 {

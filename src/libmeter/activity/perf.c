@@ -15,9 +15,12 @@
 #include "src/libutil/util.h"
 
 #define PPM 1000000u
-#define MIN_INTERVAL_NS 100000000u /* CPU time from which a share is computed; groups take turns every few ms */
-#define YIELD_BELOW_PPM 800000u	   /* counters are closed if their share is below this part of the best share */
-#define MIN_LACK_NS 100000000u	   /* CPU time that may be missing without scaling: tasks run before their exec */
+/* CPU time from which a share is computed; groups take turns every few ms */
+#define MIN_INTERVAL_NS 100000000u
+/* counters are closed if their share is below this part of the best share */
+#define YIELD_BELOW_PPM 800000u
+/* CPU time that may be missing without scaling: tasks run before their exec */
+#define MIN_LACK_NS 100000000u
 
 /* The groups of events; those of a group are opened and closed together. */
 enum group {
@@ -29,11 +32,11 @@ enum group {
 
 struct group_events {
 	struct hwevents events;
-	struct perf_set *set;		   /* SET or BPERF is in use; both NULL: not asked for, or closed for a
-					      profiler */
+	/* SET or BPERF is in use; both NULL: not asked for, or closed for a profiler */
+	struct perf_set *set;
 	struct bperf *bperf;
 	struct perf_sum kept[HWEVENTS_MAX]; /* the counts when it was closed */
-	const char *way;		   /* how the events are counted, as text; NULL: not asked for */
+	const char *way;		    /* how the events are counted, as text; NULL: not asked for */
 };
 
 struct perf {
@@ -53,18 +56,21 @@ static const struct {
 	enum metric metric;
 	enum group group;
 } made[] = {
-	{ METRIC_TASK_CLOCK, GROUP_SW },	      { METRIC_CONTEXT_SWITCHES, GROUP_SW },
+	{ METRIC_TASK_CLOCK, GROUP_SW },       { METRIC_CONTEXT_SWITCHES, GROUP_SW },
 	{ METRIC_PAGE_FAULTS, GROUP_SW },      { METRIC_CPU_MIGRATIONS, GROUP_SW },
-	{ METRIC_CYCLES, GROUP_HW },	      { METRIC_INSTRUCTIONS, GROUP_HW },
+	{ METRIC_CYCLES, GROUP_HW },	       { METRIC_INSTRUCTIONS, GROUP_HW },
 	{ METRIC_CACHE_REFERENCES, GROUP_HW }, { METRIC_CACHE_MISSES, GROUP_HW },
-	{ METRIC_BRANCHES, GROUP_HW },	      { METRIC_BRANCH_MISSES, GROUP_HW },
+	{ METRIC_BRANCHES, GROUP_HW },	       { METRIC_BRANCH_MISSES, GROUP_HW },
 	{ METRIC_FP_OPERATIONS, GROUP_HW },    { METRIC_MEMORY_BYTES, GROUP_HW },
 	{ METRIC_PMU_ENABLED, GROUP_HW },      { METRIC_PMU_RUNNING, GROUP_HW },
 };
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-/* Chooses the software events to open. With task counters, this is only the clock: they count the others already. */
+/*
+ * Chooses the software events to open. With task counters, this is only the clock: they
+ * count the others already.
+ */
 static void software_events(bool is_taskcount_on, struct hwevents *ret)
 {
 	static const struct {
@@ -82,8 +88,7 @@ static void software_events(bool is_taskcount_on, struct hwevents *ret)
 	for (; ret->n < n; ret->n++) {
 		struct hwevent *e = &ret->event[ret->n];
 
-		(void)snprintf(e->name, sizeof(e->name), "%s",
-			       metric_table[t[ret->n].metric].name);
+		(void)snprintf(e->name, sizeof(e->name), "%s", metric_table[t[ret->n].metric].name);
 		e->attr.size = sizeof(e->attr);
 		e->attr.type = PERF_TYPE_SOFTWARE;
 		e->attr.config = t[ret->n].config;
@@ -310,8 +315,7 @@ static bool is_short_of_pmu(struct perf *p)
 
 static bool has_profiler(const struct perf *p)
 {
-	return p->cgroup_fd >= 0 ? perf_profiler_in_cgroup(p->cgroup_fd) :
-				   perf_profiler_among(p->pid, p->n);
+	return p->cgroup_fd >= 0 ? perf_profiler_in_cgroup(p->cgroup_fd) : perf_profiler_among(p->pid, p->n);
 }
 
 /* Closes the counters. False: another process has bperf's lock; the next call tries again. */
@@ -334,7 +338,8 @@ void perf_poll(struct perf *p)
 	if (!p->is_given_back && !has_profiler(p) && !is_short_of_pmu(p))
 		return;
 	if (!p->is_given_back)
-		logger_info("perf: another program needs the hardware counters; counters of this step end here");
+		logger_info(
+			"perf: another program needs the hardware counters; counters of this step end here");
 	p->is_given_back = true;
 	for (i = GROUP_HW; i <= GROUP_OWN; i++)
 		if (p->group[i].set || p->group[i].bperf)
@@ -351,8 +356,8 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns the CPU time of the whole step, which may be more than ENABLED_NS if counters were closed meanwhile. Small
- * differences are ignored, since clocks count interrupts differently.
+ * Returns the CPU time of the whole step, which may be more than ENABLED_NS if counters were closed
+ * meanwhile. Small differences are ignored, since clocks count interrupts differently.
  */
 static uint64_t cpu_time(const struct values *values, uint64_t enabled_ns)
 {
@@ -452,8 +457,8 @@ static void set_coverage(const struct perf *p, const struct perf_sum *sum, struc
 	}
 }
 
-static void fill_detail(const struct perf *p, const struct perf_sum *own,
-			const struct values *values, struct step_detail *detail)
+static void fill_detail(const struct perf *p, const struct perf_sum *own, const struct values *values,
+			struct step_detail *detail)
 {
 	const struct group_events *hw = &p->group[GROUP_HW];
 	const struct hwevents *events = &p->group[GROUP_OWN].events;
@@ -471,8 +476,7 @@ static void fill_detail(const struct perf *p, const struct perf_sum *own,
 		(void)snprintf(e->name, sizeof(e->name), "%s", events->event[i].name);
 		e->value = own[i].value;
 		e->reason = own[i].reason;
-		e->coverage_ppm = share_ppm(own[i].running_ns,
-					    cpu_time(values, own[i].enabled_ns));
+		e->coverage_ppm = share_ppm(own[i].running_ns, cpu_time(values, own[i].enabled_ns));
 	}
 	detail->nevents = i;
 }
@@ -486,7 +490,7 @@ static void set_metrics(const struct perf *p, bool is_software,
 		enum metric m = made[i].metric;
 		const struct group_events *group = &p->group[made[i].group];
 		bool is_taskcounts = made[i].group == GROUP_SW && m != METRIC_TASK_CLOCK &&
-				   group->events.n <= 1;
+				     group->events.n <= 1;
 
 		if (m == METRIC_PMU_ENABLED || m == METRIC_PMU_RUNNING || is_taskcounts ||
 		    (made[i].group == GROUP_SW) != is_software)

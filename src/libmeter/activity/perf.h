@@ -23,10 +23,10 @@ struct perf;
 
 struct perf_target {
 	const struct perf_request *request; /* only the groups HW, SW and EVENTS matter here */
-	struct probes *probes;	     /* NULL: no bperf */
-	uint32_t slot;		     /* 0: no bperf */
-	int cgroup_fd;		     /* of the step's v2 folder; -1: none */
-	const pid_t *pid;	     /* the step's tasks, stopped before their exec */
+	struct probes *probes;		    /* NULL: no bperf */
+	uint32_t slot;			    /* 0: no bperf */
+	int cgroup_fd;			    /* of the step's v2 folder; -1: none */
+	const pid_t *pid;		    /* the step's tasks, stopped before their exec */
 	size_t n;
 };
 
@@ -59,11 +59,11 @@ bool perf_lacks_own(const struct perf *p, char *buf, size_t size);
 void perf_poll(struct perf *p);
 
 /*
- * Sets the metrics in VALUES and replaces what was there. If the events were not on the PMU during all of
- * the step's CPU time, for example because perf_poll() closed them, the counts are scaled to all of it.
- * PMU_ENABLED and PMU_RUNNING are those of the event group with the smallest share. The user's events go to DETAIL, which may be
- * NULL. A metric that needs several events is missing if one of them is. Call it after VALUES got
- * the task counters: their CPU time tells how much of the step came after perf_poll() gave up.
+ * Sets the metrics in VALUES and replaces what was there. If the events were not on the PMU during all of the
+ * step's CPU time, for example because perf_poll() closed them, the counts are scaled to all of it.
+ * PMU_ENABLED and PMU_RUNNING are those of the event group with the smallest share. The user's events go to
+ * DETAIL, which may be NULL. A metric that needs several events is missing if one of them is. Call it after
+ * VALUES got the task counters: their CPU time tells how much of the step came after perf_poll() gave up.
  */
 void perf_read(struct perf *p, struct values *values, struct step_detail *detail);
 

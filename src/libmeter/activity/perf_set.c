@@ -13,7 +13,8 @@
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
 
-#define KEEP_FDS 1024 /* descriptors that are left for slurmstepd itself; half of them, if the limit is small */
+/* descriptors that are left for slurmstepd itself; half of them, if the limit is small */
+#define KEEP_FDS 1024
 
 struct reading {
 	uint64_t value, enabled_ns, running_ns;
@@ -22,7 +23,8 @@ struct reading {
 struct counter {
 	int fd;
 	uint8_t event;
-	uint8_t members; /* how many events a read of this one returns, itself included; 0: the leader's read returns it */
+	/* how many events a read of this one returns, itself included; 0: the leader's read returns it */
+	uint8_t members;
 	bool is_grouped; /* one read of the leader returns all members */
 	uint64_t id;	 /* id of the event in the kernel, by which is_ours() recognises our descriptor */
 	uint64_t opened_mono_ns;
@@ -96,8 +98,8 @@ static int grow(struct perf_set *s)
 }
 
 /*
- * Returns the largest descriptor to use. Ten events of 400 tasks could take all descriptors; then slurmstepd could
- * neither receive a message nor read a file until its step ends.
+ * Returns the largest descriptor to use. Ten events of 400 tasks could take all descriptors; then slurmstepd
+ * could neither receive a message nor read a file until its step ends.
  */
 static int last_fd(void)
 {
@@ -110,8 +112,7 @@ static int last_fd(void)
 	return (int)(limit.rlim_cur - keep);
 }
 
-static int open_one(struct perf_set *s, const struct perf_set_target *t, uint32_t event, int leader,
-		    int last)
+static int open_one(struct perf_set *s, const struct perf_set_target *t, uint32_t event, int leader, int last)
 {
 	struct perf_event_attr attr = s->events.event[event].attr;
 	int fd;
@@ -132,12 +133,10 @@ static int open_one(struct perf_set *s, const struct perf_set_target *t, uint32_
 	return -EMFILE;
 }
 
-static void log_refusal(const struct perf_set *s, const struct perf_set_target *t, uint32_t event,
-			int rc)
+static void log_refusal(const struct perf_set *s, const struct perf_set_target *t, uint32_t event, int rc)
 {
-	logger_debug("perf: %s on %s %d: %s", s->events.event[event].name,
-		     t->cpu < 0 ? "process" : "CPU", t->cpu < 0 ? (int)t->pid : t->cpu,
-		     strerror(-rc));
+	logger_debug("perf: %s on %s %d: %s", s->events.event[event].name, t->cpu < 0 ? "process" : "CPU",
+		     t->cpu < 0 ? (int)t->pid : t->cpu, strerror(-rc));
 }
 
 /* Reads a group; the values are in the order of its members. */
@@ -245,7 +244,6 @@ int perf_set_try(const struct perf_set *s, const struct perf_set_target *t)
 	return 0;
 }
 
-
 /* --- reading -------------------------------------------------------------------------------- */
 
 /*
@@ -282,11 +280,10 @@ static void cut_uptime(const struct counter *c, uint64_t mono_ns, struct reading
 	delta->running_ns -= extra_ns < delta->running_ns ? extra_ns : delta->running_ns;
 }
 
-static enum metric_reason add_one(const struct counter *c, const struct reading *now,
-				  uint64_t mono_ns, struct total *to)
+static enum metric_reason add_one(const struct counter *c, const struct reading *now, uint64_t mono_ns,
+				  struct total *to)
 {
-	struct reading delta = { now->value - c->base.value,
-				 now->enabled_ns - c->base.enabled_ns,
+	struct reading delta = { now->value - c->base.value, now->enabled_ns - c->base.enabled_ns,
 				 now->running_ns - c->base.running_ns };
 
 	if (now->value < c->base.value || now->enabled_ns < c->base.enabled_ns ||
@@ -306,8 +303,7 @@ static struct perf_sum sum_of(const struct total *t, enum metric_reason reason)
 {
 	struct perf_sum sum = {
 		.value = t->counted_ns == t->enabled_ns ? t->scaled :
-							  muldiv(t->scaled, t->enabled_ns,
-								 t->counted_ns),
+							  muldiv(t->scaled, t->enabled_ns, t->counted_ns),
 		.enabled_ns = t->enabled_ns,
 		.running_ns = t->running_ns,
 		.reason = (uint8_t)reason,
@@ -349,9 +345,8 @@ void perf_set_read(const struct perf_set *s, struct perf_sum ret[HWEVENTS_MAX])
 			reason[s->counter[i + k].event] = REASON_FAILED;
 	}
 	for (i = 0; i < s->events.n; i++)
-		ret[i] = sum_of(&total[i], reason[i] == REASON_NONE && !s->n ?
-						   REASON_NOT_MEASURED :
-						   reason[i]);
+		ret[i] = sum_of(&total[i],
+				reason[i] == REASON_NONE && !s->n ? REASON_NOT_MEASURED : reason[i]);
 }
 
 bool perf_set_counts(const struct perf_set *s)

@@ -47,7 +47,8 @@ int perf_cgroup_open(struct perf_set *s, int cgroup_fd, pid_t pid)
 	int rc = perf_cgroup_cpus(pid, &cpu, &n);
 
 	for (i = 0; i < n && rc == 0; i++) {
-		struct perf_set_target t = { .pid = cgroup_fd, .cpu = (int)cpu[i],
+		struct perf_set_target t = { .pid = cgroup_fd,
+					     .cpu = (int)cpu[i],
 					     .flags = PERF_FLAG_PID_CGROUP };
 
 		rc = perf_set_try(s, &t);

@@ -21,8 +21,8 @@ static const struct {
 };
 
 /*
- * Reads FILE into BUF without a last line that is cut; "" if it cannot be read. It calls read() once, since the kernel
- * adds up all CPUs for each call.
+ * Reads FILE into BUF without a last line that is cut; "" if it cannot be read. It calls read() once, since
+ * the kernel adds up all CPUs for each call.
  */
 static void read_file(int folder_fd, const char *file, char *buf, size_t size)
 {
@@ -52,8 +52,8 @@ static void set_metric(struct values *f, enum metric m, const char *value, uint6
 }
 
 /*
- * Finds the line that begins with KIND, such as "some avg10=0.00 avg60=0.00 avg300=0.00 total=12", and returns its total,
- * in microseconds. NULL: there is none.
+ * Finds the line that begins with KIND, such as "some avg10=0.00 avg60=0.00 avg300=0.00 total=12", and
+ * returns its total, in microseconds. NULL: there is none.
  */
 static const char *find_total(const char *text, const char *kind)
 {
@@ -76,7 +76,9 @@ static void read_psi(int folder_fd, struct values *f)
 	}
 }
 
-/* Reads throttling from the cpu.stat of a cgroup. False: the cgroup has no quota, or there is no such file. */
+/*
+ * Reads throttling from the cpu.stat of a cgroup. False: the cgroup has no quota, or there is no such file.
+ */
 static bool read_throttling(int folder_fd, const char *time_key, uint64_t scale, struct values *f)
 {
 	char buf[1024];

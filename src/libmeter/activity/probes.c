@@ -48,14 +48,13 @@ static int map_meta(struct probes *p, struct errmsg *err)
 	if (rc < 0)
 		return errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/meta", p->dir);
 	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != sizeof(*p->meta))
-		return errmsg_set(err, -EPROTO, "%s/" PROBES_DIR "/meta is not a map of ours",
-				  p->dir);
+		return errmsg_set(err, -EPROTO, "%s/" PROBES_DIR "/meta is not a map of ours", p->dir);
 	rc = probes_map_memory(p, "meta", sizeof(*p->meta), PROT_READ | PROT_WRITE, &p->meta);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "cannot map %s/" PROBES_DIR "/meta", p->dir);
 	if (p->meta->abi != PROBES_ABI)
-		return errmsg_set(err, -EPROTO, "%s/" PROBES_DIR " has ABI %u, not %u", p->dir,
-				  p->meta->abi, PROBES_ABI);
+		return errmsg_set(err, -EPROTO, "%s/" PROBES_DIR " has ABI %u, not %u", p->dir, p->meta->abi,
+				  PROBES_ABI);
 	return 0;
 }
 
@@ -72,8 +71,7 @@ static int open_core(struct probes *p, struct errmsg *err)
 	for (i = 0; i < ARRAY_SIZE(core); i++) {
 		rc = probes_map(p, core[i], &fd);
 		if (rc < 0)
-			return errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/%s", p->dir,
-					    core[i]);
+			return errmsg_errno(err, rc, "cannot open %s/" PROBES_DIR "/%s", p->dir, core[i]);
 	}
 	return 0;
 }
@@ -97,8 +95,7 @@ int probes_open(const char *dir, struct probes **ret, struct errmsg *err)
 		rc = errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
 		goto fail;
 	}
-	rc = lstat(dir, &st) < 0 ? errmsg_errno(err, -errno, "%s", dir) :
-				   probes_check_folder(dir, &st, err);
+	rc = lstat(dir, &st) < 0 ? errmsg_errno(err, -errno, "%s", dir) : probes_check_folder(dir, &st, err);
 	if (rc == 0)
 		rc = map_meta(p, err);
 	if (rc == 0)
@@ -231,8 +228,7 @@ static int open_pin(struct probes *p, const char *prefix, const char *name, int 
 	int rc;
 
 	if (p->npins == PROBES_PINS_MAX ||
-	    (size_t)snprintf(pin->name, sizeof(pin->name), "%s%s", prefix, name) >=
-		    sizeof(pin->name))
+	    (size_t)snprintf(pin->name, sizeof(pin->name), "%s%s", prefix, name) >= sizeof(pin->name))
 		return -ENAMETOOLONG;
 	known = find_pin(p, pin->name);
 	if (known) {
@@ -311,8 +307,8 @@ void probes_subtract(void *to, const void *from, size_t size)
 /* --- links -------------------------------------------------------------------------------- */
 
 /*
- * Opens the link that attaches a program. -ENOENT: there is no link. The id in `meta` cannot belong to another link: the
- * kernel reuses an id only after 2^31 others.
+ * Opens the link that attaches a program. -ENOENT: there is no link. The id in `meta` cannot belong to
+ * another link: the kernel reuses an id only after 2^31 others.
  */
 static int join(struct probes *p, enum probes_link which, int *ret_fd)
 {
@@ -329,8 +325,8 @@ static void pause_ns(uint64_t ns)
 }
 
 /*
- * Attaches a program. The caller holds the lock. If the last holder of a link is just ending, the link cannot be opened,
- * but no second link can be made until the kernel has removed it; so this tries for some time.
+ * Attaches a program. The caller holds the lock. If the last holder of a link is just ending, the link cannot
+ * be opened, but no second link can be made until the kernel has removed it; so this tries for some time.
  */
 static int probes_attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
 {
@@ -346,8 +342,8 @@ static int probes_attach(struct probes *p, enum probes_link which, int program, 
 	}
 	if (rc == 0)
 		rc = bpfsys_link_info(fd, &info);
-	if (rc < 0) /* before 5.13, ENOENT is returned for an fexit program that was detached, not for a missing
-		       pin */
+	/* before 5.13, ENOENT is returned for an fexit program that was detached, not for a missing pin */
+	if (rc < 0)
 		return rc == -ENOENT ? -EOPNOTSUPP : rc;
 	__atomic_store_n(&p->meta->link[which], info.id, __ATOMIC_RELEASE);
 	*ret_fd = TAKE_FD(fd);
@@ -355,8 +351,9 @@ static int probes_attach(struct probes *p, enum probes_link which, int program, 
 }
 
 /*
- * Opens the link, or if there is none, takes the lock to make it. If another step has the lock, this waits for its link,
- * as long as that step makes progress: attaching ten function hooks takes 0.15 s on an emulated machine.
+ * Opens the link, or if there is none, takes the lock to make it. If another step has the lock, this waits
+ * for its link, as long as that step makes progress: attaching ten function hooks takes 0.15 s on an emulated
+ * machine.
  */
 static int join_or_lock(struct probes *p, enum probes_link which, int *lock)
 {
@@ -447,6 +444,5 @@ int probes_hold(struct probes *p, enum probes_group group, struct errmsg *err)
 	}
 	return held || group == PROBES_NET ?
 		       0 :
-		       errmsg_set(err, -EOPNOTSUPP, "%s: nothing to attach",
-				  probes_group_name(group));
+		       errmsg_set(err, -EOPNOTSUPP, "%s: nothing to attach", probes_group_name(group));
 }

@@ -110,8 +110,8 @@ bool probes_drop(struct probes *p, enum probes_group group);
  * often. -EOPNOTSUPP: there is only a v1 id, and the programs were loaded before a v1 freezer
  * existed.
  */
-int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
-		    uint32_t groups, uint32_t *ret_slot);
+int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id, uint32_t groups,
+		    uint32_t *ret_slot);
 /* Frees the slot. Removes the object's pins if this was the last user or step. */
 void probes_release(struct probes *p, uint32_t slot);
 /*
@@ -152,13 +152,16 @@ struct probes_dead {
  */
 int probes_count(struct probes *p, struct probes_count *ret, struct probes_dead *ret_dead);
 /*
- * Frees the slots and users that probes_count() found dead, if they have not changed since. The counts in the slots are
- * lost, so slurmd reads them before. Call it with probes_lock() held: otherwise, two processes could find the same dead
- * slot, and the slower one could free it after it was given to a new step.
+ * Frees the slots and users that probes_count() found dead, if they have not changed since. The counts in the
+ * slots are lost, so slurmd reads them before. Call it with probes_lock() held: otherwise, two processes
+ * could find the same dead slot, and the slower one could free it after it was given to a new step.
  */
 void probes_reap(struct probes *p, const struct probes_dead *dead);
 
-/* How long a step waits for the lock: longer than most processes hold it, but short enough for the start of a step. */
+/*
+ * How long a step waits for the lock: longer than most processes hold it, but short enough
+ * for the start of a step.
+ */
 #define PROBES_LOCK_WAIT_NS (250 * UINT64_C(1000000))
 /*
  * Takes the lock that serialises loading, attaching and unloading. The lock is on the folder DIR,

@@ -49,7 +49,10 @@ int probes_check_folder(const char *dir, const struct stat *st, struct errmsg *e
  */
 int probes_map_memory(struct probes *p, const char *name, size_t size, int prot, void *ret);
 
-/* Makes the BPF programs look up cgroups again, without their cache. Call it after a change of the registered ids. */
+/*
+ * Makes the BPF programs look up cgroups again, without their cache. Call it after a
+ * change of the registered ids.
+ */
 void probes_void_cache(struct probes *p);
 
 #endif

@@ -65,8 +65,8 @@ static void empty_cache(struct probes *p)
 }
 
 /*
- * Raises the generation, which makes entries of the cache invalid. It has 20 bits, so before it begins again, and in the
- * middle, the cache is cleared. If the process that does this is killed, the next process does it.
+ * Raises the generation, which makes entries of the cache invalid. It has 20 bits, so before it begins again,
+ * and in the middle, the cache is cleared. If the process that does this is killed, the next process does it.
  */
 void probes_void_cache(struct probes *p)
 {
@@ -237,8 +237,8 @@ void probes_reap(struct probes *p, const struct probes_dead *dead)
 		    !procstat_is_alive((pid_t)dead->user[i], user.start))
 			(void)bpfsys_delete(users_of(p), &dead->user[i]);
 	for (i = 0; i < dead->nslots; i++)
-		if (probes_owner(p, dead->slot[i], &owner) == 0 &&
-		    owner.pid == dead->owner[i].pid && owner.start == dead->owner[i].start)
+		if (probes_owner(p, dead->slot[i], &owner) == 0 && owner.pid == dead->owner[i].pid &&
+		    owner.start == dead->owner[i].start)
 			free_slot(p, dead->slot[i], &owner);
 }
 
@@ -262,7 +262,8 @@ int probes_user_remove(struct probes *p, pid_t pid)
 
 static int allocate_slot(struct probes *p, const struct probes_owner *owner, uint32_t *ret)
 {
-	uint32_t first = owner->pid % PROBES_SLOTS; /* begin anywhere, so that a freed slot is not reused soon */
+	/* begin anywhere, so that a freed slot is not reused soon */
+	uint32_t first = owner->pid % PROBES_SLOTS;
 	uint32_t i, slot;
 	int rc;
 
@@ -295,9 +296,9 @@ static void empty_places(struct probes *p, uint32_t slot)
 }
 
 /*
- * Returns the caller's process id in the initial pid namespace, as a BPF program sees it. Before 5.10, the program cannot be
- * run, so this is getpid(), which is right only outside of pid namespaces. (Checking first whether we are in one would take
- * longer than running the program.)
+ * Returns the caller's process id in the initial pid namespace, as a BPF program sees it. Before 5.10, the
+ * program cannot be run, so this is getpid(), which is right only outside of pid namespaces. (Checking first
+ * whether we are in one would take longer than running the program.)
  */
 static uint32_t own_tgid(struct probes *p)
 {
@@ -332,13 +333,16 @@ static int add_cgroup(struct probes *p, uint64_t id, uint32_t hierarchy, uint32_
 {
 	struct probes_cgroup key = { .id = id, .hierarchy = hierarchy };
 
-	/* overwrite an existing entry: the kernel does not reuse ids, so it is of an earlier step in this cgroup */
+	/*
+	 * overwrite an existing entry: the kernel does not reuse ids, so it is of an
+	 * earlier step in this cgroup
+	 */
 	return id ? bpfsys_update(cgroups_of(p), &key, &slot, BPF_ANY) : 0;
 }
 
 /*
- * Frees dead slots, and returns true if there is room now. If another process holds the lock, it is freeing them, and this
- * step gets no slot.
+ * Frees dead slots, and returns true if there is room now. If another process holds the lock, it is freeing
+ * them, and this step gets no slot.
  */
 static bool reap_dead(struct probes *p)
 {
@@ -346,15 +350,14 @@ static bool reap_dead(struct probes *p)
 	struct probes_dead dead;
 	_cleanup_close_ int lock = -1;
 
-	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0 ||
-	    probes_count(p, &c, &dead) < 0)
+	if (probes_lock(p->dir, /* wait_ns= */ 0, &lock, NULL) < 0 || probes_count(p, &c, &dead) < 0)
 		return false;
 	probes_reap(p, &dead);
 	return dead.nslots > 0;
 }
 
-int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id,
-		    uint32_t groups, uint32_t *ret_slot)
+int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id, uint32_t groups,
+		    uint32_t *ret_slot)
 {
 	struct probes_owner owner = {
 		.pid = (uint32_t)getpid(),

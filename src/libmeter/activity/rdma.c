@@ -13,24 +13,18 @@
 
 #define CLASS "/sys/class/infiniband"
 
-/* InfiniBand ports (IBTA, attribute PortCounters) have 32-bit counters that stop at this value and do not wrap. */
+/*
+ * InfiniBand ports (IBTA, attribute PortCounters) have 32-bit counters that stop at
+ * this value and do not wrap.
+ */
 #define STUCK UINT32_MAX
 
-enum what {
-	IN_BYTES,
-	OUT_BYTES,
-	IN_PACKETS,
-	OUT_PACKETS,
-	RETRIES,
-	CONGESTION,
-	WAIT,
-	WHAT_N
-};
+enum what { IN_BYTES, OUT_BYTES, IN_PACKETS, OUT_PACKETS, RETRIES, CONGESTION, WAIT, WHAT_N };
 
 /*
- * The files that are read. Files of the same kind are added. If a port has a file in `counters`, the driver's own file
- * in `hw_counters` is not used. Those in `hw_counters` are of mlx5_core, as NVIDIA documents them; rx_bytes and others are
- * of EFA and bnxt_re.
+ * The files that are read. Files of the same kind are added. If a port has a file in `counters`, the driver's
+ * own file in `hw_counters` is not used. Those in `hw_counters` are of mlx5_core, as NVIDIA documents them;
+ * rx_bytes and others are of EFA and bnxt_re.
  */
 static const struct file {
 	enum what what;
@@ -85,9 +79,8 @@ static int open_below(const struct rdma *r, const struct place *at, const char *
 	char path[PATH_MAX];
 	int fd;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/ports%s%s%s%s", at->device,
-			     at->port ? "/" : "", at->port ? at->port : "", file ? "/" : "",
-			     file ? file : "") >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/ports%s%s%s%s", at->device, at->port ? "/" : "",
+			     at->port ? at->port : "", file ? "/" : "", file ? file : "") >= sizeof(path))
 		return -ENAMETOOLONG;
 	fd = openat(r->class, path, O_RDONLY | O_CLOEXEC | flags);
 	return fd < 0 ? -errno : fd;
@@ -141,8 +134,7 @@ static int each_device(struct rdma *r, place_fn fn)
 }
 
 /* Reads the first line of a port's file; "" if there is no such file. */
-static void read_line(const struct rdma *r, const struct place *at, const char *file, char *buf,
-		      size_t size)
+static void read_line(const struct rdma *r, const struct place *at, const char *file, char *buf, size_t size)
 {
 	_cleanup_close_ int fd = open_below(r, at, file, 0);
 	char text[64];
@@ -328,9 +320,8 @@ static int advance(struct count *c, const struct file *file, uint64_t *ret)
 static uint64_t *value_of(struct detail_rdma *d, enum what what)
 {
 	uint64_t *const value[WHAT_N] = {
-		[IN_BYTES] = &d->in_bytes,     [OUT_BYTES] = &d->out_bytes,
-		[IN_PACKETS] = &d->in_packets, [OUT_PACKETS] = &d->out_packets,
-		[RETRIES] = &d->retries,       [CONGESTION] = &d->congestion,
+		[IN_BYTES] = &d->in_bytes,	 [OUT_BYTES] = &d->out_bytes, [IN_PACKETS] = &d->in_packets,
+		[OUT_PACKETS] = &d->out_packets, [RETRIES] = &d->retries,     [CONGESTION] = &d->congestion,
 		[WAIT] = &d->wait_ticks,
 	};
 
@@ -359,8 +350,7 @@ static void read_port(struct port *p)
 			p->d.reason = REASON_FAILED;
 	}
 	p->d.has = (p->has[IN_PACKETS] && p->has[OUT_PACKETS] ? RDMA_HAS_PACKETS : 0) |
-		   (p->has[RETRIES] ? RDMA_HAS_RETRIES : 0) |
-		   (p->has[CONGESTION] ? RDMA_HAS_CONGESTION : 0) |
+		   (p->has[RETRIES] ? RDMA_HAS_RETRIES : 0) | (p->has[CONGESTION] ? RDMA_HAS_CONGESTION : 0) |
 		   (p->has[WAIT] ? RDMA_HAS_WAIT : 0);
 }
 

@@ -19,7 +19,7 @@ struct cpu {
 	uint32_t sibling[MAX_THREADS - 1];
 	uint32_t nsiblings;
 	uint32_t worth;
-	uint64_t busy_ns; /* CPU time since boot, when the window began */
+	uint64_t busy_ns;  /* CPU time since boot, when the window began */
 	uint64_t delta_ns; /* CPU time in the last window */
 };
 
@@ -29,19 +29,18 @@ struct smt {
 	struct cpu cpu[];
 };
 
-static void read_siblings(const char *sys_root, uint32_t cpu, uint32_t ncpus, uint32_t *list,
-			  struct cpu *ret)
+static void read_siblings(const char *sys_root, uint32_t cpu, uint32_t ncpus, uint32_t *list, struct cpu *ret)
 {
 	_cleanup_close_ int fd = -1;
 	char path[96];
 	char buf[4096];
 	size_t n, i;
 
-	(void)snprintf(path, sizeof(path),
-		       "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", cpu);
+	(void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
+		       cpu);
 	fd = fileio_open_at_root(sys_root, path);
-	if (fd < 0 || fileio_pread_all(fd, buf, sizeof(buf)) < 0 ||
-	    cpuset_parse(buf, ncpus, list, &n) < 0 || n > MAX_THREADS)
+	if (fd < 0 || fileio_pread_all(fd, buf, sizeof(buf)) < 0 || cpuset_parse(buf, ncpus, list, &n) < 0 ||
+	    n > MAX_THREADS)
 		return;
 	for (i = 0; i < n && ret->nsiblings < MAX_THREADS - 1; i++)
 		if (list[i] != cpu)
@@ -72,7 +71,10 @@ void smt_close(struct smt *s)
 	free(s);
 }
 
-/* Returns the weight of a cycle on CPU. With more than two threads per core, siblings are assumed to run one after the other. */
+/*
+ * Returns the weight of a cycle on CPU. With more than two threads per core, siblings are assumed to
+ * run one after the other.
+ */
 static uint32_t worth_of(const struct smt *s, const struct cpu *cpu, uint64_t window_ns)
 {
 	uint64_t busy_ns = 0;

@@ -33,7 +33,10 @@ bool smt_is_there(const struct smt *s);
  */
 void smt_update(struct smt *s, const uint64_t *cpu_ns, uint64_t now_ns);
 
-/* Returns the weight of a cycle on CPU: from SMT_ONE (the sibling is idle) down to SMT_ONE x r / 2 (it is busy). */
+/*
+ * Returns the weight of a cycle on CPU: from SMT_ONE (the sibling is idle) down to
+ * SMT_ONE x r / 2 (it is busy).
+ */
 uint32_t smt_worth(const struct smt *s, uint32_t cpu);
 
 #endif

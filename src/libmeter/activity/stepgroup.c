@@ -16,7 +16,10 @@
 #include "src/libutil/procstat.h"
 #include "src/libutil/util.h"
 
-/* Begin of the folder's name. It begins with "step_", because cgmount.h takes such a folder as that of a step. */
+/*
+ * Begin of the folder's name. It begins with "step_", because cgmount.h takes such a
+ * folder as that of a step.
+ */
 #define PREFIX "step_ceems_"
 /* The most tries to make the folder: another slurmd may remove it before it is filled. */
 #define MAX_CREATE 3
@@ -37,7 +40,10 @@ struct stepgroup {
 
 /* --- the tree ----------------------------------------------------------------------------- */
 
-/* Reads the v2 path of process PID. -ENOENT: v2 was never mounted since the boot, so the kernel does not show it. */
+/*
+ * Reads the v2 path of process PID. -ENOENT: v2 was never mounted since the boot, so the
+ * kernel does not show it.
+ */
 static int v2_path(pid_t pid, char *path, size_t size)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -325,13 +331,15 @@ struct reaping {
 	unsigned int removed;
 };
 
-/* Returns the pid of the process that made a folder, which is in its name. 0: the folder is not one of ours. */
+/*
+ * Returns the pid of the process that made a folder, which is in its name. 0: the folder is not one of ours.
+ */
 static pid_t maker(const char *name)
 {
 	uint64_t pid;
 
-	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
-	    parse_u64(name + strlen(PREFIX), &pid) < 0 || pid > INT_MAX)
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || parse_u64(name + strlen(PREFIX), &pid) < 0 ||
+	    pid > INT_MAX)
 		return 0;
 	return (pid_t)pid;
 }

@@ -51,8 +51,7 @@ void taskcount_close(struct taskcount *h)
 /* --- adding up ---------------------------------------------------------------------------- */
 
 /* Adds each living task to SUM[i], where i is the index of its step by its slot. */
-static int add_living(struct probes *p, const struct probes_index *index,
-		      struct probes_task_counters *sum)
+static int add_living(struct probes *p, const struct probes_index *index, struct probes_task_counters *sum)
 {
 	struct probes_living one[LIST_CHUNK];
 	_cleanup_close_ int fd = -1;
@@ -121,7 +120,10 @@ static void taskcount_put(struct taskcount *h, struct values *f, enum metric m, 
 	h->has_put[m] = true;
 }
 
-/* Returns the time in which tasks neither ran nor waited for a CPU. If clocks differ so that it would be negative, it is 0. */
+/*
+ * Returns the time in which tasks neither ran nor waited for a CPU. If clocks differ so that it
+ * would be negative, it is 0.
+ */
 static uint64_t off_cpu(const struct probes_task_counters *c)
 {
 	uint64_t on = c->run_ns + c->delay_ns;
@@ -203,10 +205,10 @@ int taskcount_read_steps(struct probes *p, const struct probes_step *step, size_
 void taskcount_miss(struct values *f, enum metric_reason reason)
 {
 	static const enum metric ours[] = {
-		METRIC_IO_READ_BYTES,	   METRIC_IO_WRITE_BYTES,     METRIC_IO_READ_CALLS,
-		METRIC_IO_WRITE_CALLS,	   METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
-		METRIC_CPU_TIME,	   METRIC_CONTEXT_SWITCHES,   METRIC_PAGE_FAULTS,
-		METRIC_CPU_MIGRATIONS,	   METRIC_RUN_DELAY,	      METRIC_OFF_CPU,
+		METRIC_IO_READ_BYTES,  METRIC_IO_WRITE_BYTES,	  METRIC_IO_READ_CALLS,
+		METRIC_IO_WRITE_CALLS, METRIC_STORAGE_READ_BYTES, METRIC_STORAGE_WRITE_BYTES,
+		METRIC_CPU_TIME,       METRIC_CONTEXT_SWITCHES,	  METRIC_PAGE_FAULTS,
+		METRIC_CPU_MIGRATIONS, METRIC_RUN_DELAY,	  METRIC_OFF_CPU,
 		METRIC_MAJOR_FAULTS,
 	};
 	size_t i;

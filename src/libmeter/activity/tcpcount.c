@@ -134,7 +134,10 @@ int tcpcount_read(struct tcpcount *t, struct values *values)
 	return 0;
 }
 
-/* Reads the rows and then the list of sockets. A socket that closes in between is missing until the next reading. */
+/*
+ * Reads the rows and then the list of sockets. A socket that closes in between is
+ * missing until the next reading.
+ */
 int tcpcount_read_steps(struct probes *p, const struct probes_step *step, size_t n)
 {
 	_cleanup_free_ struct probes_tcp_counters *c = calloc(n, sizeof(*c));

@@ -43,13 +43,11 @@ int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint6
 	int rc;
 
 	counter_miss(c, dt_ns);
-	rc = counter_delta(*base_uj, cur_uj, c->range_uj,
-			   counter_bound_uj(c->max_w, c->age_ns), ret_delta_uj,
+	rc = counter_delta(*base_uj, cur_uj, c->range_uj, counter_bound_uj(c->max_w, c->age_ns), ret_delta_uj,
 			   ret_wrapped);
 	if (rc < 0 && c->doubted &&
-	    counter_delta(c->doubted_uj, cur_uj, c->range_uj,
-			  counter_bound_uj(c->max_w, c->doubted_age_ns), ret_delta_uj,
-			  ret_wrapped) == 0)
+	    counter_delta(c->doubted_uj, cur_uj, c->range_uj, counter_bound_uj(c->max_w, c->doubted_age_ns),
+			  ret_delta_uj, ret_wrapped) == 0)
 		rc = 0;
 	if (rc < 0) {
 		/* a value above the range cannot be a new base, either */

@@ -16,9 +16,8 @@ static struct age_name age_name_of(const char *name)
 	return age;
 }
 
-int counter_state_advance(struct counter *c, struct source_state *state, const char *name,
-			  int read_rc, uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj,
-			  bool *ret_wrapped)
+int counter_state_advance(struct counter *c, struct source_state *state, const char *name, int read_rc,
+			  uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj, bool *ret_wrapped)
 {
 	struct age_name age_name = age_name_of(name);
 	uint64_t *base = source_state_find(state, name);
@@ -38,7 +37,8 @@ int counter_state_advance(struct counter *c, struct source_state *state, const c
 	}
 	if (rc >= 0)
 		source_state_drop(state, age_name.text);
-	else if (base) /* if there is no room for the age, a reading after a long gap may be rejected as a jump */
+	/* if there is no room for the age, a reading after a long gap may be rejected as a jump */
+	else if (base)
 		(void)source_state_put(state, age_name.text, c->age_ns);
 	return rc;
 }

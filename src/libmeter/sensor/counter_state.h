@@ -15,9 +15,8 @@
  * reading is the first and only sets the base. Otherwise READ_RC, an error of counter_advance(), or
  * -ENOSPC or -ENAMETOOLONG from STATE. After an error, the next good reading yields the energy.
  */
-int counter_state_advance(struct counter *c, struct source_state *state, const char *name,
-			  int read_rc, uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj,
-			  bool *ret_wrapped);
+int counter_state_advance(struct counter *c, struct source_state *state, const char *name, int read_rc,
+			  uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj, bool *ret_wrapped);
 
 /* Forgets the base, so that the next reading is the first. */
 void counter_state_forget(struct counter *c, struct source_state *state, const char *name);

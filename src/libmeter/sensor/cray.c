@@ -25,7 +25,6 @@
 #define DRM "/sys/class/drm"
 #define STARTUP "startup" /* name of the file, and of its value in the state */
 
-
 /* The most tries to read one scan. A new one comes every 100 ms, and reading takes microseconds. */
 #define SCAN_TRIES 3
 /* If there was no new scan for this time, which is that of twenty scans, the controller has stopped. */
@@ -53,7 +52,8 @@ struct meter {
  */
 struct stamp_clock {
 	bool is_known;
-	int64_t ahead_ns; /* CLOCK_MONOTONIC minus the controller's time, by the scan read with the least delay */
+	/* CLOCK_MONOTONIC minus the controller's time, by the scan read with the least delay */
+	int64_t ahead_ns;
 	uint64_t seen_ns; /* CLOCK_MONOTONIC of the last scan */
 };
 
@@ -92,8 +92,8 @@ static int parse_value(char *text, struct value *ret)
 	if (parse_u64(number, &v.energy_uj) < 0 || !unit || strcmp(unit, "J") ||
 	    __builtin_mul_overflow(v.energy_uj, UJ_PER_J, &v.energy_uj))
 		return -EINVAL;
-	if (stamp && (!stamp_unit || strcmp(stamp_unit, "us") ||
-		      parse_u64(stamp, &v.stamp_us) < 0 || v.stamp_us > STAMP_MAX_US))
+	if (stamp && (!stamp_unit || strcmp(stamp_unit, "us") || parse_u64(stamp, &v.stamp_us) < 0 ||
+		      v.stamp_us > STAMP_MAX_US))
 		return -EINVAL;
 	*ret = v;
 	return 0;
@@ -131,8 +131,7 @@ static int open_file(const char *root, const char *name)
 	return fileio_open_at_root(root, path);
 }
 
-static int add_meter(struct source *s, const char *root, const char *name, enum domain d,
-		     unsigned int unit)
+static int add_meter(struct source *s, const char *root, const char *name, enum domain d, unsigned int unit)
 {
 	struct meter *m = &s->meter[s->n];
 	int fd = open_file(root, name);
@@ -224,8 +223,7 @@ static int cray_open(const struct source_env *env, struct source **ret, struct e
 	if (rc == 0)
 		rc = s->freshness_fd = open_file(env->sys_root, "freshness");
 	if (rc < 0) {
-		rc = errmsg_errno(err, rc, PM_COUNTERS "%s: cannot open",
-				  s->n ? "freshness" : "energy");
+		rc = errmsg_errno(err, rc, PM_COUNTERS "%s: cannot open", s->n ? "freshness" : "energy");
 		goto fail;
 	}
 	s->startup_fd = open_file(env->sys_root, STARTUP);
@@ -299,8 +297,8 @@ static void note_scan(struct source *s, const struct scan *scan, uint64_t now_ns
 		s->until_ns = until_ns;
 }
 
-static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		     struct source_state *state, struct reading *ret)
+static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		     struct reading *ret)
 {
 	struct reading out = { 0 };
 	struct scan scan = { 0 };
@@ -318,16 +316,14 @@ static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		note_scan(s, &scan, clock_mono_ns());
 	for (i = 0; i < s->n; i++) {
 		struct meter *m = &s->meter[i];
-		struct part *part =
-			reading_part(&out, m->domain, m->unit, QUALITY_COUNTER);
+		struct part *part = reading_part(&out, m->domain, m->unit, QUALITY_COUNTER);
 		int one = rc < 0 ? rc : scan.rc[i];
 		bool wrapped;
 
 		part->is_whole_node = m->is_whole_node;
 		part->until_ns = s->until_ns;
 		good += one == 0;
-		one = counter_state_advance(&m->counter, state, m->name, one,
-					    scan.value[i].energy_uj, dt_ns,
+		one = counter_state_advance(&m->counter, state, m->name, one, scan.value[i].energy_uj, dt_ns,
 					    &part->energy_uj, &wrapped);
 		part->is_new_base = one == 1;
 		out.rejected += one < 0 && one != -EALREADY;
@@ -356,8 +352,7 @@ static void cray_describe(const struct source *s, char *buf, size_t size)
 	if (n < 0 || (size_t)n >= size)
 		return;
 	if (ngpus)
-		snprintf(buf + n, size - (size_t)n, ", %u accelerator%s", ngpus,
-			 ngpus == 1 ? "" : "s");
+		snprintf(buf + n, size - (size_t)n, ", %u accelerator%s", ngpus, ngpus == 1 ? "" : "s");
 	else if (s->naccels_left_out)
 		snprintf(buf + n, size - (size_t)n,
 			 "; %u accelerators have several GPUs each; left to rocm or nvml",

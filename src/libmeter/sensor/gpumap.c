@@ -87,8 +87,9 @@ static void take_minor(const char *line, struct gpumap_file *ret)
 	ret->kind = GPUMAP_OTHER;
 	if (n < 2)
 		return; /* the line is about no instance, such as "config 1" and "monitor 2" */
-	*ret = (struct gpumap_file){ .kind = GPUMAP_INSTANCE, .unit = UNIT(gpu), .gi = gi,
-				     .has_ci = n == 3, .ci = n == 3 ? ci : 0 };
+	*ret = (struct gpumap_file){
+		.kind = GPUMAP_INSTANCE, .unit = UNIT(gpu), .gi = gi, .has_ci = n == 3, .ci = n == 3 ? ci : 0
+	};
 }
 
 static void find_cap(struct gpumap *m, uint64_t cap, struct gpumap_file *ret)
@@ -111,8 +112,7 @@ static void find_cap(struct gpumap *m, uint64_t cap, struct gpumap_file *ret)
 		take_minor(p, ret);
 		return;
 	}
-	(void)errmsg_set(&m->why, -ENOENT, MIG_MINORS " has no minor number %llu",
-			 (unsigned long long)cap);
+	(void)errmsg_set(&m->why, -ENOENT, MIG_MINORS " has no minor number %llu", (unsigned long long)cap);
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -226,7 +226,8 @@ static bool size_at(const char *p, const struct gpu_slice *whole, struct size *r
 	rest = number_and(rest + 1, 'g', &gb);
 	if (!rest || tolower((unsigned char)*rest) != 'b' || !slices || slices > gi_slices)
 		return false;
-	*ret = (struct size){ .slices = slices, .gi_slices = gi_slices,
+	*ret = (struct size){ .slices = slices,
+			      .gi_slices = gi_slices,
 			      .memory = eighths((uint64_t)gb * 1024, whole) };
 	return true;
 }

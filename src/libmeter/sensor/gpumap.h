@@ -23,11 +23,11 @@
 #define GPUMAP_WHOLE 1000000
 
 enum gpumap_kind {
-	GPUMAP_OTHER,	 /* the file does not belong to one GPU: nvidiactl, config and monitor of MIG */
-	GPUMAP_GPU,	 /* a whole GPU */
+	GPUMAP_OTHER,	  /* the file does not belong to one GPU: nvidiactl, config and monitor of MIG */
+	GPUMAP_GPU,	  /* a whole GPU */
 	GPUMAP_PARTITION, /* an AMD GPU can be divided into equal partitions */
-	GPUMAP_INSTANCE, /* a GPU instance of MIG with all its compute instances, or one of these */
-	GPUMAP_UNKNOWN,	 /* the file is of MIG, but its GPU is not known */
+	GPUMAP_INSTANCE,  /* a GPU instance of MIG with all its compute instances, or one of these */
+	GPUMAP_UNKNOWN,	  /* the file is of MIG, but its GPU is not known */
 };
 
 struct gpumap_file {
@@ -52,10 +52,10 @@ void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret);
 const char *gpumap_why(const struct gpumap *m);
 
 /*
- * Returns the share of the MIG instance F of its GPU, in ppm; 0: not known. The size of F is taken from KNOWN, the
- * sizes by the driver. If F is not in KNOWN, the size is taken from TYPE, the name of its GRES type ("1g.5gb",
- * "a100_3g.20gb", "1c.3g.20gb"; NULL: no type). If the GPU is not in KNOWN, it is assumed to have 7 slices, and F the
- * same share of its memory as of its slices.
+ * Returns the share of the MIG instance F of its GPU, in ppm; 0: not known. The size of F is taken from
+ * KNOWN, the sizes by the driver. If F is not in KNOWN, the size is taken from TYPE, the name of its GRES
+ * type ("1g.5gb", "a100_3g.20gb", "1c.3g.20gb"; NULL: no type). If the GPU is not in KNOWN, it is assumed to
+ * have 7 slices, and F the same share of its memory as of its slices.
  */
 uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* helper_rows.c - the sources that a helper program reads (helper_source.h), each with the program and its arguments. */
+/*
+ * helper_rows.c - the sources that a helper program reads (helper_source.h), each with the
+ * program and its arguments.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,7 +18,10 @@
 /* The same for GPUs: without persistence mode, the driver needs a second or two for its first answer. */
 #define GPU_FIRST_NS (3 * NSEC_PER_SEC)
 
-/* After so long without an answer, a helper is killed. Its own time limits are shorter; the longest is for a BMC's SDR. */
+/*
+ * After so long without an answer, a helper is killed. Its own time limits are shorter; the
+ * longest is for a BMC's SDR.
+ */
 #define DEADLINE_NS (180 * NSEC_PER_SEC)
 
 /* If a BMC misses some answers, power is interpolated, over a gap of at most so many intervals. */
@@ -28,8 +34,8 @@
 #define STALE_NS (10 * NSEC_PER_SEC)
 
 /*
- * How long an answer about a GPU is used again, since the driver keeps a CPU busy while it answers. The counter of
- * an H100 changes every 100 ms (GPU_STEP_NS).
+ * How long an answer about a GPU is used again, since the driver keeps a CPU busy while it answers. The
+ * counter of an H100 changes every 100 ms (GPU_STEP_NS).
  */
 #define GPU_FRESH_NS (50 * NSEC_PER_MSEC)
 #define GPU_STEP_NS (100 * NSEC_PER_MSEC)
@@ -56,8 +62,7 @@ static int ipmi_open(const struct source_env *env, struct source **ret, struct e
 	const struct helper_source_setup setup = {
 		.id = SOURCE_IPMI,
 		.program = "ceems-ipmi",
-		.args = { "--device", device, "--sensor", env->ipmi_sensor, "--interval-ms",
-			  interval.text },
+		.args = { "--device", device, "--sensor", env->ipmi_sensor, "--interval-ms", interval.text },
 		.deadline_ns = DEADLINE_NS + GAP_INTERVALS * env->slow_interval_ns,
 		.first_ns = FIRST_NS,
 		.gap_ns = GAP_INTERVALS * env->slow_interval_ns,
@@ -69,8 +74,7 @@ static int ipmi_open(const struct source_env *env, struct source **ret, struct e
 		return errmsg_errno(err, -ENAMETOOLONG, "SysRoot");
 	/* the site must load the modules */
 	if (access(device, F_OK) < 0)
-		return errmsg_set(err, -ENODEV, "no %s (kernel modules ipmi_si, ipmi_devintf)",
-				  device);
+		return errmsg_set(err, -ENODEV, "no %s (kernel modules ipmi_si, ipmi_devintf)", device);
 	return helper_source_open(&setup, env, ret, err);
 }
 
@@ -132,8 +136,7 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 
 	/* libsensors can read /sys only */
 	if (strcmp(env->sys_root, "/") != 0 && env->sys_root[0])
-		return errmsg_set(err, -ENODEV, "libsensors reads /sys only, SysRoot is %s",
-				  env->sys_root);
+		return errmsg_set(err, -ENODEV, "libsensors reads /sys only, SysRoot is %s", env->sys_root);
 	return helper_source_open(&setup, env, ret, err);
 }
 
@@ -142,8 +145,8 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
  * node without a GPU does not look for the library. TRACE is not a device, since opening one would
  * wake the GPU.
  */
-static int gpu_open(enum source_id id, const char *library, const char *trace,
-		    const struct source_env *env, struct source **ret, struct errmsg *err)
+static int gpu_open(enum source_id id, const char *library, const char *trace, const struct source_env *env,
+		    struct source **ret, struct errmsg *err)
 {
 	const struct helper_source_setup setup = {
 		.id = id,
@@ -175,30 +178,28 @@ static int nvml_open(const struct source_env *env, struct source **ret, struct e
 
 static int rocm_open(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
-	return gpu_open(SOURCE_ROCM, env->rocm_library, "/sys/class/kfd/kfd/topology/generation_id",
-			env, ret, err);
+	return gpu_open(SOURCE_ROCM, env->rocm_library, "/sys/class/kfd/kfd/topology/generation_id", env, ret,
+			err);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-#define HELPER_ROW(source, ...)                                                          \
-	const struct source_ops source_##source = {                                      \
-		.name = #source,                                                         \
-		.logs_failures = true,                                                   \
-		.open = source##_open,                                                   \
-		.read = helper_source_read,                                              \
-		.describe = helper_source_describe,                                      \
-		.why = helper_source_why,                                                \
-		.notes = helper_source_notes,                                            \
-		.lag = helper_source_lag,                                                \
-		.close = helper_source_close,                                            \
-		__VA_ARGS__                                                              \
-	}
+#define HELPER_ROW(source, ...)                                                         \
+	const struct source_ops source_##source = { .name = #source,                    \
+						    .logs_failures = true,              \
+						    .open = source##_open,              \
+						    .read = helper_source_read,         \
+						    .describe = helper_source_describe, \
+						    .why = helper_source_why,           \
+						    .notes = helper_source_notes,       \
+						    .lag = helper_source_lag,           \
+						    .close = helper_source_close,       \
+						    __VA_ARGS__ }
 
 HELPER_ROW(external, .id = SOURCE_EXTERNAL, .node_rank = 1);
 HELPER_ROW(hwmon, .id = SOURCE_HWMON, .node_rank = 3);
-HELPER_ROW(nvml, .id = SOURCE_NVML, .gpus = helper_source_gpus,
-	   .instances = helper_source_instances, .slices = helper_source_slices);
+HELPER_ROW(nvml, .id = SOURCE_NVML, .gpus = helper_source_gpus, .instances = helper_source_instances,
+	   .slices = helper_source_slices);
 HELPER_ROW(rocm, .id = SOURCE_ROCM, .gpus = helper_source_gpus);
 HELPER_ROW(redfish, .id = SOURCE_REDFISH, .node_rank = 4);
 HELPER_ROW(ipmi, .id = SOURCE_IPMI, .node_rank = 5);

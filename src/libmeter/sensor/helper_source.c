@@ -40,11 +40,11 @@ struct meter {
 	uint8_t unit;
 	bool is_energy;
 	bool is_node;
-	bool is_coarse;	  /* a counter of kWh, which may stand still for hours */
-	bool is_nonzero;  /* a value of 0 is an error of the sensor */
+	bool is_coarse;	 /* a counter of kWh, which may stand still for hours */
+	bool is_nonzero; /* a value of 0 is an error of the sensor */
 	bool is_gone;
-	bool is_read;	  /* its last line was a reading */
-	bool is_late;	  /* its last sample was too old */
+	bool is_read;		    /* its last line was a reading */
+	bool is_late;		    /* its last sample was too old */
 	struct counter counter;	    /* used if is_energy */
 	struct integrate integrate; /* used if not is_energy: the meter measures power */
 	uint64_t seen_ns;	    /* the time of the last sample read; 0: none yet */
@@ -59,7 +59,7 @@ struct source {
 	struct meter meter[METERS_MAX];
 	size_t n;
 	uint64_t answered_ns;
-	uint32_t rejected; /* errors that the next successful read() reports */
+	uint32_t rejected;	       /* errors that the next successful read() reports */
 	struct logger_trouble trouble; /* errors that are not about one meter */
 	struct logger_once implausible;
 	struct gpu_slices slices;
@@ -152,8 +152,7 @@ static int meter_declare(struct source *s, char *const *word, size_t n)
 	m.integrate.max_mw = max_w * 1000;
 	m.integrate.max_gap_ns = s->setup.gap_ns;
 	known = meter_find(s, m.name);
-	if (known && known->domain == m.domain && known->unit == m.unit &&
-	    known->is_energy == m.is_energy) {
+	if (known && known->domain == m.domain && known->unit == m.unit && known->is_energy == m.is_energy) {
 		known->is_gone = false;
 		return 0;
 	}
@@ -165,8 +164,8 @@ static int meter_declare(struct source *s, char *const *word, size_t n)
 	return 0;
 }
 
-static void state_name(char name[sizeof(((struct source_counter *)0)->name)],
-		       const struct meter *m, const char *suffix)
+static void state_name(char name[sizeof(((struct source_counter *)0)->name)], const struct meter *m,
+		       const char *suffix)
 {
 	(void)snprintf(name, sizeof(((struct source_counter *)0)->name), "%s%s", m->name, suffix);
 }
@@ -201,12 +200,12 @@ static void meter_note(const struct source *s, struct meter *m, const char *why)
 {
 	char label[sizeof(m->name) + 16];
 
-	(void)snprintf(label, sizeof(label), m->domain == DOMAIN_GPU ? "GPU %u (%s)" : "%.0u%s",
-		       m->unit, m->name);
+	(void)snprintf(label, sizeof(label), m->domain == DOMAIN_GPU ? "GPU %u (%s)" : "%.0u%s", m->unit,
+		       m->name);
 	switch (logger_trouble_note(&m->trouble, why != NULL, clock_mono_ns())) {
 	case LOGGER_BEGINS:
-		logger_error("%s: %s cannot be read: %s; its energy is missing until it can",
-			     source_who(s), label, why);
+		logger_error("%s: %s cannot be read: %s; its energy is missing until it can", source_who(s),
+			     label, why);
 		break;
 	case LOGGER_ENDS:
 		logger_info("%s: %s can be read again", source_who(s), label);
@@ -252,9 +251,8 @@ static void take_error(struct source *s, const char *who, const char *why, struc
 
 static struct part *part_of(const struct meter *m, struct reading *out)
 {
-	struct part *part =
-		reading_part(out, (enum domain)m->domain, m->unit,
-			     m->is_energy ? QUALITY_COUNTER : QUALITY_INTEGRATED);
+	struct part *part = reading_part(out, (enum domain)m->domain, m->unit,
+					 m->is_energy ? QUALITY_COUNTER : QUALITY_INTEGRATED);
 
 	part->is_whole_node = m->is_node;
 	return part;
@@ -274,8 +272,8 @@ static int counter_start(struct meter *m, struct source_state *state, uint64_t u
 }
 
 /*
- * Adds a reading of a counter. The state has two entries per counter: its base under NAME, and the time of the base
- * under "NAME ns".
+ * Adds a reading of a counter. The state has two entries per counter: its base under NAME, and the time of
+ * the base under "NAME ns".
  */
 static int book_counter(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,
 			struct reading *out, struct part *part)
@@ -332,15 +330,16 @@ static void take_reading(struct source *s, struct meter *m, uint64_t t_ns, uint6
 	if (rc == 0 || rc == -ETIME)
 		m->until_ns = t_ns;
 	else if (rc != -ENODATA)
-		logger_log_once(&s->implausible, LOGGER_ERROR,
-				"%s: a value of %s is implausible and is not booked; later ones are counted, not "
-				"logged",
-				source_who(s), m->name);
+		logger_log_once(
+			&s->implausible, LOGGER_ERROR,
+			"%s: a value of %s is implausible and is not booked; later ones are counted, not "
+			"logged",
+			source_who(s), m->name);
 }
 
 /* Handles a line "reading T NAME VALUE". */
-static int parse_reading(struct source *s, char *const *word, size_t n,
-			 struct source_state *state, struct reading *out)
+static int parse_reading(struct source *s, char *const *word, size_t n, struct source_state *state,
+			 struct reading *out)
 {
 	uint64_t t_ns, value;
 	struct meter *m;
@@ -452,8 +451,8 @@ static int parse_instance(struct source *s, char *line)
 	gi = strsep(&line, " ");
 	slices = strsep(&line, " ");
 	m = slices ? meter_find(s, name) : NULL;
-	if (!m || parse_u64(gi, &number[0]) < 0 || number[0] >= GPU_SLICE_WHOLE || parse_u64(slices, &number[1]) < 0 ||
-	    number[1] > UINT8_MAX)
+	if (!m || parse_u64(gi, &number[0]) < 0 || number[0] >= GPU_SLICE_WHOLE ||
+	    parse_u64(slices, &number[1]) < 0 || number[1] > UINT8_MAX)
 		return -EINVAL;
 	r = (struct gpu_instance_reading){
 		.unit = m->unit, .gi = (uint8_t)number[0], .slices = (uint8_t)number[1], .is_told = true
@@ -587,14 +586,12 @@ static bool take_declaration(struct source *s, char *line, int *ret_rc)
 		*ret_rc = -EINVAL;
 		return true;
 	}
-	(void)snprintf(m->gpu.model, sizeof(m->gpu.model), "%.*s", (int)sizeof(m->gpu.model) - 1,
-		       space + 1);
+	(void)snprintf(m->gpu.model, sizeof(m->gpu.model), "%.*s", (int)sizeof(m->gpu.model) - 1, space + 1);
 	(void)snprintf(m->gpu.uuid, sizeof(m->gpu.uuid), "%.*s", (int)sizeof(m->gpu.uuid) - 1, copy);
 	return true;
 }
 
-static void take_line(struct source *s, char *line, struct source_state *state,
-		      struct reading *out)
+static void take_line(struct source *s, char *line, struct source_state *state, struct reading *out)
 {
 	char copy[HELPER_LINE_MAX];
 	char *word[WORDS_MAX];
@@ -649,9 +646,9 @@ static bool has_new_base(const struct reading *r)
 }
 
 /*
- * Handles the lines that have come. If the helper is asked at each tick, lines after its answer are left for the next
- * tick, so that a tick has one reading of a GPU's use and none is lost. If it is not asked, lines after a new base are
- * left for the next tick, because a part with a new base has no energy.
+ * Handles the lines that have come. If the helper is asked at each tick, lines after its answer are left for
+ * the next tick, so that a tick has one reading of a GPU's use and none is lost. If it is not asked, lines
+ * after a new base are left for the next tick, because a part with a new base has no energy.
  */
 static void take_lines(struct source *s, struct source_state *state, struct reading *out)
 {
@@ -708,8 +705,8 @@ static int copy_args(struct source *s, const struct source_env *env, struct errm
 {
 	size_t i;
 
-	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%s", env->helper_dir,
-			     s->setup.program) >= sizeof(s->path))
+	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%s", env->helper_dir, s->setup.program) >=
+	    sizeof(s->path))
 		return errmsg_errno(err, -ENAMETOOLONG, "HelperDir");
 	s->argv[0] = s->path;
 	for (i = 0; i < ARRAY_SIZE(s->args) && s->setup.args[i]; i++) {
@@ -743,8 +740,8 @@ static int take_first(struct source *s, bool *ret_ready, struct errmsg *err)
 }
 
 /*
- * Waits for the first line. If there is no such sensor, the helper usually says so at once. If nothing comes in time,
- * the source is open nevertheless: the sensor may be busy, and values come later.
+ * Waits for the first line. If there is no such sensor, the helper usually says so at once. If nothing comes
+ * in time, the source is open nevertheless: the sensor may be busy, and values come later.
  */
 static int wait_first(struct source *s, struct errmsg *err)
 {
@@ -815,14 +812,13 @@ static void set_until(const struct source *s, struct reading *out)
 		if (!part->until_ns || m->until_ns < part->until_ns)
 			part->until_ns = m->until_ns;
 		/* a meter that is known to have failed does not count as late */
-		is_late |= (m->is_read || !s->setup.is_asked) &&
-			   now_ns - m->seen_ns > s->setup.stale_ns;
+		is_late |= (m->is_read || !s->setup.is_asked) && now_ns - m->seen_ns > s->setup.stale_ns;
 	}
 	out->late += is_late;
 }
 
-int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		       struct source_state *state, struct reading *ret)
+int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		       struct reading *ret)
 {
 	struct reading out = { 0 };
 	size_t good = 0;

@@ -12,9 +12,9 @@
 
 struct helper_source_setup {
 	enum source_id id;
-	const char *program;	 /* name of the program in the helper folder */
-	const char *args[8];	 /* arguments, ended by NULL */
-	bool keeps_env; /* slurmd's environment is passed on, because a vendor's library needs it */
+	const char *program; /* name of the program in the helper folder */
+	const char *args[8]; /* arguments, ended by NULL */
+	bool keeps_env;	     /* slurmd's environment is passed on, because a vendor's library needs it */
 	/*
 	 * If true, each tick asks the helper, and waits some milliseconds for the answer. If false, the
 	 * helper sends values by itself.
@@ -37,8 +37,8 @@ int helper_source_open(const struct helper_source_setup *setup, const struct sou
 		       struct source **ret, struct errmsg *err);
 
 /* These are members of struct source_ops. */
-int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		       struct source_state *state, struct reading *ret);
+int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		       struct reading *ret);
 size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_t max);
 size_t helper_source_instances(const struct source *s, const struct gpu_instance_reading **ret);
 const struct gpu_slices *helper_source_slices(const struct source *s);

@@ -76,8 +76,7 @@ static void load(struct integrate *i, struct source_state *state, const struct n
 	i->rest = *mw & REST_MASK;
 }
 
-static int save(const struct integrate *i, struct source_state *state,
-		const struct names *names)
+static int save(const struct integrate *i, struct source_state *state, const struct names *names)
 {
 	int rc = source_state_put(state, names->mw, i->last_mw << REST_BITS | i->rest);
 
@@ -89,9 +88,8 @@ static int save(const struct integrate *i, struct source_state *state,
 	return rc;
 }
 
-int integrate_book(struct integrate *i, struct source_state *state, const char *name,
-		   uint64_t power_mw, uint64_t t_ns, struct reading *r,
-		   struct part *part)
+int integrate_book(struct integrate *i, struct source_state *state, const char *name, uint64_t power_mw,
+		   uint64_t t_ns, struct reading *r, struct part *part)
 {
 	struct names names;
 	uint64_t uj = 0;
@@ -102,8 +100,7 @@ int integrate_book(struct integrate *i, struct source_state *state, const char *
 	if (rc == 0) {
 		load(i, state, &names);
 		is_first = !i->last_ns;
-		rc = power_mw > STATE_MAX_MW ? -ERANGE :
-					       integrate_add(i, power_mw, t_ns, &uj);
+		rc = power_mw > STATE_MAX_MW ? -ERANGE : integrate_add(i, power_mw, t_ns, &uj);
 	}
 	if (rc == 0 || rc == -ETIME) {
 		saved = save(i, state, &names);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * integrate.h - computes energy from samples of power by the trapezoid rule, for sensors that show power. If two samples
- * are too far apart, the energy between them is unknown and is not guessed.
+ * integrate.h - computes energy from samples of power by the trapezoid rule, for sensors that show power. If
+ * two samples are too far apart, the energy between them is unknown and is not guessed.
  */
 #ifndef CEEMS_INTEGRATE_H
 #define CEEMS_INTEGRATE_H
@@ -19,11 +19,11 @@
 
 /* The last sample of one sensor. Set the two limits and zero the rest. */
 struct integrate {
-	uint64_t max_mw;     /* larger samples are garbled; counter.h has the usual limits */
+	uint64_t max_mw; /* larger samples are garbled; counter.h has the usual limits */
 	uint64_t max_gap_ns;
 	uint64_t last_mw;
-	uint64_t last_ns;    /* CLOCK_MONOTONIC, when the last sample was taken; 0: none yet */
-	uint64_t rest;	     /* the remainder below a microjoule, carried to the next sample */
+	uint64_t last_ns; /* CLOCK_MONOTONIC, when the last sample was taken; 0: none yet */
+	uint64_t rest;	  /* the remainder below a microjoule, carried to the next sample */
 };
 
 /*
@@ -42,8 +42,7 @@ int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_
  * Errors are counted in R. Returns as integrate_add(), or -ENOSPC or -ENAMETOOLONG from STATE; after an
  * error PART is not changed.
  */
-int integrate_book(struct integrate *i, struct source_state *state, const char *name,
-		   uint64_t power_mw, uint64_t t_ns, struct reading *r,
-		   struct part *part);
+int integrate_book(struct integrate *i, struct source_state *state, const char *name, uint64_t power_mw,
+		   uint64_t t_ns, struct reading *r, struct part *part);
 
 #endif

@@ -16,8 +16,8 @@
 #define NODES_MAX 256 /* more than the 64 partitions and some CPU sockets that a machine may have */
 
 /*
- * Masks bus and device of location_id, which are the same for all partitions of a GPU. With some firmware, the PCI function
- * has the number of the partition; bits 31:28 always have it.
+ * Masks bus and device of location_id, which are the same for all partitions of a GPU. With some firmware,
+ * the PCI function has the number of the partition; bits 31:28 always have it.
  */
 #define LOCATION_MASK 0xfff8u
 
@@ -84,8 +84,7 @@ void kfd_close(struct kfd *k)
 	free(k);
 }
 
-void kfd_socket(const struct kfd *k, unsigned int minor, unsigned int *ret_first,
-		unsigned int *ret_count)
+void kfd_socket(const struct kfd *k, unsigned int minor, unsigned int *ret_first, unsigned int *ret_count)
 {
 	unsigned int count = 0;
 	unsigned int first = minor;

@@ -18,7 +18,6 @@ void kfd_close(struct kfd *k);
  * Finds the lowest render node of the GPU that renderD<MINOR> belongs to, and how many render nodes
  * that GPU has. If the topology does not have MINOR, neither is written.
  */
-void kfd_socket(const struct kfd *k, unsigned int minor, unsigned int *ret_first,
-		unsigned int *ret_count);
+void kfd_socket(const struct kfd *k, unsigned int minor, unsigned int *ret_first, unsigned int *ret_count);
 
 #endif

@@ -37,8 +37,7 @@ static void by_table(const struct model_cpu *cpu, char *from, size_t size)
 		snprintf(from, size, "CPU table: %s", cpu->name);
 }
 
-static int model_open(const struct source_env *env, struct source **ret,
-		      struct errmsg *err)
+static int model_open(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
 	struct source *s = calloc(1, sizeof(*s));
 	const struct model_cpu *cpu;
@@ -62,10 +61,10 @@ static int model_open(const struct source_env *env, struct source **ret,
 	if (s->max_mw < s->idle_mw) {
 		int rc = errmsg_set(err, -EINVAL,
 				    "model: full load %" PRIu64 ".%03" PRIu64
-				    " W (ModelMaxWatts, %s) is below idle %" PRIu64
-				    ".%03" PRIu64 " W (ModelIdleWatts, %s)",
-				    s->max_mw / 1000, s->max_mw % 1000, s->max_from,
-				    s->idle_mw / 1000, s->idle_mw % 1000, s->idle_from);
+				    " W (ModelMaxWatts, %s) is below idle %" PRIu64 ".%03" PRIu64
+				    " W (ModelIdleWatts, %s)",
+				    s->max_mw / 1000, s->max_mw % 1000, s->max_from, s->idle_mw / 1000,
+				    s->idle_mw % 1000, s->idle_from);
 		free(s);
 		return rc;
 	}
@@ -73,8 +72,8 @@ static int model_open(const struct source_env *env, struct source **ret,
 	return 0;
 }
 
-static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		      struct source_state *state, struct reading *ret)
+static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		      struct reading *ret)
 {
 	const uint64_t *rest = source_state_find(state, REST);
 	u128 power = (u128)s->idle_mw * PPM;
@@ -103,18 +102,15 @@ static int model_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 static void model_describe(const struct source *s, char *buf, size_t size)
 {
 	int n = snprintf(buf, size,
-			 "estimate: idle %" PRIu64 ".%" PRIu64 " W, full load %" PRIu64
-			 ".%" PRIu64 " W",
-			 s->idle_mw / 1000, s->idle_mw / 100 % 10, s->max_mw / 1000,
-			 s->max_mw / 100 % 10);
+			 "estimate: idle %" PRIu64 ".%" PRIu64 " W, full load %" PRIu64 ".%" PRIu64 " W",
+			 s->idle_mw / 1000, s->idle_mw / 100 % 10, s->max_mw / 1000, s->max_mw / 100 % 10);
 
 	if (n < 0 || (size_t)n >= size)
 		return;
 	if (!strcmp(s->idle_from, s->max_from))
 		snprintf(buf + n, size - (size_t)n, " (%s)", s->idle_from);
 	else
-		snprintf(buf + n, size - (size_t)n, " (idle %s, full load %s)",
-			 s->idle_from, s->max_from);
+		snprintf(buf + n, size - (size_t)n, " (idle %s, full load %s)", s->idle_from, s->max_from);
 }
 
 static void model_close(struct source *s)

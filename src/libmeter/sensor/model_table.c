@@ -73,8 +73,7 @@ const struct model_cpu *model_cpu_find(const char *sys_root, uint32_t *ret_cpus)
 		const struct entry *e = &entries[i];
 
 		if (e->vendor == c.vendor && e->family == c.family && c.model >= e->model_min &&
-		    c.model <= e->model_max && c.stepping >= e->stepping_min &&
-		    c.stepping <= e->stepping_max)
+		    c.model <= e->model_max && c.stepping >= e->stepping_min && c.stepping <= e->stepping_max)
 			return &e->cpu;
 	}
 	return &model_cpu_default;

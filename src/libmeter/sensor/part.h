@@ -22,7 +22,9 @@ const char *reading_quality_name(enum reading_quality q); /* "counter", "integra
 /* The most parts that a node can have. */
 #define PARTS_MAX 64
 
-/* One unit of a domain: a socket's CPUs, its memory, a GPU, or the node's rest (fans, power supplies, disks). */
+/*
+ * One unit of a domain: a socket's CPUs, its memory, a GPU, or the node's rest (fans, power supplies, disks).
+ */
 struct part {
 	uint8_t domain; /* enum domain */
 	/*
@@ -45,8 +47,8 @@ struct part {
 	bool is_new_base;
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
 	/*
-	 * Idle power. In a reading, only what the source itself states (the model); partbook_note() sets what is
-	 * used. 0: not known.
+	 * Idle power. In a reading, only what the source itself states (the model); partbook_note() sets what
+	 * is used. 0: not known.
 	 */
 	uint64_t idle_mw;
 	/*

@@ -9,8 +9,7 @@
 static int perf_event_kernel_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu,
 				  int group, unsigned long flags)
 {
-	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group,
-			  flags | PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC);
 
 	(void)ctx;
 	return fd < 0 ? -errno : (int)fd;

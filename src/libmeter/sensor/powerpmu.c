@@ -186,8 +186,8 @@ struct opening {
 	unsigned int seen_sockets; /* bit N: the events of socket N are open */
 };
 
-static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k,
-		    const struct spec *spec, uint32_t cpu, unsigned int socket)
+static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k, const struct spec *spec,
+		    uint32_t cpu, unsigned int socket)
 {
 	struct event *e = &p->event[p->n];
 	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = spec->config };
@@ -210,7 +210,10 @@ static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k,
 	return 0;
 }
 
-/* Opens all energy events of the PMU on one CPU. With one counter per package, only on the first CPU of a socket. */
+/*
+ * Opens all energy events of the PMU on one CPU. With one counter per package, only on
+ * the first CPU of a socket.
+ */
 static int open_cpu(struct opening *o, uint32_t cpu, struct errmsg *err)
 {
 	unsigned int socket = cpu < o->topology->ncpus ? o->topology->cpu_socket[cpu] : 0;
@@ -220,13 +223,12 @@ static int open_cpu(struct opening *o, uint32_t cpu, struct errmsg *err)
 		return 0;
 	o->seen_sockets |= 1U << socket;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		int rc = o->spec[i].is_there ?
-				 open_one(o->p, o->type, &kinds[i], &o->spec[i], cpu, socket) :
-				 0;
+		int rc = o->spec[i].is_there ? open_one(o->p, o->type, &kinds[i], &o->spec[i], cpu, socket) :
+					       0;
 
 		if (rc < 0)
-			return errmsg_errno(err, rc, "perf PMU power, %s on CPU %" PRIu32,
-					    kinds[i].name, cpu);
+			return errmsg_errno(err, rc, "perf PMU power, %s on CPU %" PRIu32, kinds[i].name,
+					    cpu);
 	}
 	return 0;
 }
@@ -314,8 +316,8 @@ static int open_events(struct powerpmu *p, const char *root, struct errmsg *err)
 	return rc;
 }
 
-int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx,
-		  struct powerpmu **ret, struct errmsg *err)
+int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx, struct powerpmu **ret,
+		  struct errmsg *err)
 {
 	struct powerpmu *p = calloc(1, sizeof(*p));
 	int rc;
@@ -346,7 +348,10 @@ void powerpmu_close(struct powerpmu *p)
 
 /* --- read --------------------------------------------------------------------------------- */
 
-/* Reads a counter in microjoules. They are computed from its total, so that no fraction of a microjoule is lost. */
+/*
+ * Reads a counter in microjoules. They are computed from its total, so that no fraction
+ * of a microjoule is lost.
+ */
 static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_uj)
 {
 	uint64_t count;
@@ -364,8 +369,7 @@ static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_u
 	return 0;
 }
 
-int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
-		  struct reading *ret)
+int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state, struct reading *ret)
 {
 	struct reading out = { 0 };
 	size_t good = 0;
@@ -375,8 +379,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 		*state = (struct source_state){ 0 };
 	for (i = 0; i < p->n; i++) {
 		struct event *e = &p->event[i];
-		struct part *part =
-			reading_part(&out, e->kind->domain, e->unit, QUALITY_COUNTER);
+		struct part *part = reading_part(&out, e->kind->domain, e->unit, QUALITY_COUNTER);
 		uint64_t now_uj = 0;
 		uint64_t uj = 0;
 		bool wrapped;
@@ -384,8 +387,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 
 		good += rc == 0;
 		part->is_whole_node = e->kind->domain == DOMAIN_OTHER;
-		rc = counter_state_advance(&e->counter, state, e->name, rc, now_uj, dt_ns, &uj,
-					   &wrapped);
+		rc = counter_state_advance(&e->counter, state, e->name, rc, now_uj, dt_ns, &uj, &wrapped);
 		part->energy_uj += uj; /* the dies of a package belong to one unit */
 		part->is_new_base |= rc == 1;
 		out.rejected += rc < 0;
@@ -421,6 +423,5 @@ void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size)
 	for (i = 0; i < p->n; i++)
 		count[p->event[i].kind->domain]++;
 	snprintf(buf, size, "%zu package%s, %zu dram%s, by the perf PMU", count[DOMAIN_CPU],
-		 count[DOMAIN_CPU] == 1 ? "" : "s", count[DOMAIN_DRAM],
-		 count[DOMAIN_OTHER] ? ", psys" : "");
+		 count[DOMAIN_CPU] == 1 ? "" : "s", count[DOMAIN_DRAM], count[DOMAIN_OTHER] ? ", psys" : "");
 }

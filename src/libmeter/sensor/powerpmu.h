@@ -17,13 +17,12 @@ struct powerpmu;
  * CPU per package or die. -ENODEV: there is no such PMU, or it counts no energy of packages or
  * DRAM. *RET borrows OPS and CTX.
  */
-int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx,
-		  struct powerpmu **ret, struct errmsg *err);
+int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx, struct powerpmu **ret,
+		  struct errmsg *err);
 void powerpmu_close(struct powerpmu *p);
 
 /* As in struct source_ops, except that the first read ignores STATE and is only the base for later ones. */
-int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
-		  struct reading *ret);
+int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state, struct reading *ret);
 size_t powerpmu_zones(const struct powerpmu *p, struct source_zone *ret, size_t max);
 void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size);
 

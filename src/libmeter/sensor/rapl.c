@@ -28,7 +28,9 @@
 /* The longest SampleInterval that ceems.conf accepts. */
 #define MAX_INTERVAL_S 60
 
-/* Two readings of the same counter differ by at most this, what a package uses in a millisecond at full load. */
+/*
+ * Two readings of the same counter differ by at most this, what a package uses in a millisecond at full load.
+ */
 #define MIRROR_UJ UINT64_C(1000000)
 #define MIRROR_ROUNDS 3
 
@@ -51,20 +53,20 @@ static uint64_t rapl_distance(uint64_t a, uint64_t b, uint64_t range)
 	return range != UINT64_MAX && d > range / 2 && d <= range ? range - d + 1 : d;
 }
 
-/* Returns 1 if B's value is between two readings of A, so that both seem to be the same counter, else 0. -EAGAIN: unclear. */
+/*
+ * Returns 1 if B's value is between two readings of A, so that both seem to be the same counter,
+ * else 0. -EAGAIN: unclear.
+ */
 static int is_same_counter(const struct zone *a, const struct zone *b)
 {
 	uint64_t before, value, after;
 	uint64_t range = a->z.range_uj;
 
-	if (fileio_pread_u64(a->z.fd, &before) < 0 ||
-	    fileio_pread_u64(b->z.fd, &value) < 0 ||
+	if (fileio_pread_u64(a->z.fd, &before) < 0 || fileio_pread_u64(b->z.fd, &value) < 0 ||
 	    fileio_pread_u64(a->z.fd, &after) < 0)
 		return -EAGAIN;
-	return rapl_distance(before, value, range) <=
-		       MIRROR_UJ + rapl_distance(before, after, range) &&
-	       rapl_distance(value, after, range) <=
-		       MIRROR_UJ + rapl_distance(before, after, range);
+	return rapl_distance(before, value, range) <= MIRROR_UJ + rapl_distance(before, after, range) &&
+	       rapl_distance(value, after, range) <= MIRROR_UJ + rapl_distance(before, after, range);
 }
 
 /*
@@ -85,8 +87,7 @@ static void find_mirrors(struct source *s)
 			const struct zone *a = &s->zone[j];
 
 			if (a->mirror_of >= 0 || a->z.kind != b->z.kind || a->z.die < 0 ||
-			    a->z.package != b->z.package ||
-			    a->z.range_uj != b->z.range_uj)
+			    a->z.package != b->z.package || a->z.range_uj != b->z.range_uj)
 				continue;
 			for (round = 0; round < MIRROR_ROUNDS; round++) {
 				if (is_same_counter(a, b) != 1)
@@ -95,8 +96,7 @@ static void find_mirrors(struct source *s)
 			if (round < MIRROR_ROUNDS)
 				continue;
 			b->mirror_of = (int)j;
-			logger_debug("rapl: %s shows the counter of %s, counted once",
-				     b->z.name, a->z.name);
+			logger_debug("rapl: %s shows the counter of %s, counted once", b->z.name, a->z.name);
 		}
 	}
 }
@@ -116,8 +116,7 @@ static void rapl_close(struct source *s)
 	free(s);
 }
 
-static int open_powercap(const struct source_env *env, struct source **ret,
-			 struct errmsg *err)
+static int open_powercap(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
 	struct rapl_zone *found = NULL;
 	struct source *s = NULL;
@@ -131,8 +130,7 @@ static int open_powercap(const struct source_env *env, struct source **ret,
 	if (rc < 0)
 		return rc;
 	if (n > MAX_ZONES) {
-		rc = errmsg_set(err, -E2BIG, "rapl: %zu zones, only %d can be kept", n,
-				MAX_ZONES);
+		rc = errmsg_set(err, -E2BIG, "rapl: %zu zones, only %d can be kept", n, MAX_ZONES);
 		goto fail;
 	}
 	s = calloc(1, sizeof(*s));
@@ -149,8 +147,7 @@ static int open_powercap(const struct source_env *env, struct source **ret,
 		z->z = found[i];
 		z->mirror_of = -1;
 		z->counter.range_uj = z->z.range_uj;
-		z->counter.max_w = z->z.kind == RAPL_PSYS ? COUNTER_PLATFORM_MAX_W
-							  : COUNTER_PACKAGE_MAX_W;
+		z->counter.max_w = z->z.kind == RAPL_PSYS ? COUNTER_PLATFORM_MAX_W : COUNTER_PACKAGE_MAX_W;
 		rc = fileio_pread_u64(z->z.fd, &v);
 		if (rc == 0)
 			readable++;
@@ -158,8 +155,7 @@ static int open_powercap(const struct source_env *env, struct source **ret,
 			read_rc = rc;
 	}
 	if (!readable) {
-		rc = errmsg_errno(err, read_rc, "rapl: none of %zu counters can be read",
-				  n);
+		rc = errmsg_errno(err, read_rc, "rapl: none of %zu counters can be read", n);
 		goto fail;
 	}
 	free(found); /* not rapl_zone_free(): the zones and their fds have moved */
@@ -193,8 +189,7 @@ static int open_pmu(const struct source_env *env, struct source **ret, struct er
  * Tries powercap first, since it counts while slurmd restarts. Its wraps do no harm: at any rated
  * power, a wrap takes longer than the longest SampleInterval.
  */
-static int rapl_open(const struct source_env *env, struct source **ret,
-		     struct errmsg *err)
+static int rapl_open(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
 	struct errmsg pmu_err = { 0 };
 	int rc = open_powercap(env, ret, err);
@@ -236,16 +231,15 @@ static void make_room(const struct source *s, struct source_state *state)
 }
 
 /* Reads the energy of one counter. 1: this is its first base, so there is no energy yet. */
-static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns,
-		     struct source_state *state, uint64_t *ret_uj, bool *ret_wrapped)
+static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns, struct source_state *state,
+		     uint64_t *ret_uj, bool *ret_wrapped)
 {
 	uint64_t cur = 0;
 	int rc = z->z.fd < 0 ? -EACCES : fileio_pread_u64(z->z.fd, &cur);
 
 	if (rc == 0 && !source_state_find(state, z->z.name))
 		make_room(s, state);
-	return counter_state_advance(&z->counter, state, z->z.name, rc, cur, dt_ns, ret_uj,
-				     ret_wrapped);
+	return counter_state_advance(&z->counter, state, z->z.name, rc, cur, dt_ns, ret_uj, ret_wrapped);
 }
 
 /* Adds psys as the whole node: it contains packages, DRAM and the rest of the platform. */
@@ -264,8 +258,8 @@ static unsigned int socket_of(const struct zone *z)
 	return z->z.package < SOCKETS_MAX ? (unsigned int)z->z.package : SOCKETS_MAX - 1;
 }
 
-static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		     struct source_state *state, struct reading *ret)
+static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		     struct reading *ret)
 {
 	struct reading out = { 0 };
 	size_t good = 0;
@@ -284,8 +278,8 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
 		if (z->mirror_of >= 0) {
 			if (rc < 0 || is_same_counter(&s->zone[z->mirror_of], z) != 0)
 				continue;
-			logger_debug("rapl: %s left %s, counted by itself from now on",
-				     z->z.name, s->zone[z->mirror_of].z.name);
+			logger_debug("rapl: %s left %s, counted by itself from now on", z->z.name,
+				     s->zone[z->mirror_of].z.name);
 			z->mirror_of = -1;
 		}
 		if (z->z.kind == RAPL_PSYS)
@@ -334,23 +328,18 @@ static void rapl_describe(const struct source *s, char *buf, size_t size)
 			range = z->z.range_uj;
 	}
 	n = snprintf(text, sizeof(text), "%zu package%s, %zu dram%s", count[RAPL_PACKAGE],
-		     count[RAPL_PACKAGE] == 1 ? "" : "s", count[RAPL_DRAM],
-		     count[RAPL_PSYS] ? ", psys" : "");
+		     count[RAPL_PACKAGE] == 1 ? "" : "s", count[RAPL_DRAM], count[RAPL_PSYS] ? ", psys" : "");
 	if (unreadable)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu not readable",
-			      unreadable);
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ", %zu not readable", unreadable);
 	if (range == UINT64_MAX)
 		(void)snprintf(text + n, sizeof(text) - (size_t)n, ", range not stated");
 	else
-		n += snprintf(text + n, sizeof(text) - (size_t)n,
-			      ", %" PRIu64 ".%" PRIu64 " J range", range / 1000000,
-			      range / 100000 % 10);
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ", %" PRIu64 ".%" PRIu64 " J range",
+			      range / 1000000, range / 100000 % 10);
 	if (range < MAX_INTERVAL_S * UINT64_C(1000000) * COUNTER_PACKAGE_MAX_W)
 		(void)snprintf(text + n, sizeof(text) - (size_t)n,
-			       "; at %" PRIu64 " W it wraps in %" PRIu64
-			       " s: keep SampleInterval below",
-			       COUNTER_PACKAGE_MAX_W,
-			       range / (UINT64_C(1000000) * COUNTER_PACKAGE_MAX_W));
+			       "; at %" PRIu64 " W it wraps in %" PRIu64 " s: keep SampleInterval below",
+			       COUNTER_PACKAGE_MAX_W, range / (UINT64_C(1000000) * COUNTER_PACKAGE_MAX_W));
 	snprintf(buf, size, "%s", text);
 }
 

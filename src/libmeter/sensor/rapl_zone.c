@@ -50,8 +50,7 @@ static int add_found(struct scan *s, const char *dir, const char *name)
 			return 0; /* already found: sysfs shows a child zone in its parent and in the class */
 	}
 	if (strlen(name) >= sizeof(f.zone.name) ||
-	    (size_t)snprintf(f.path, sizeof(f.path), "%s/%s", dir, name) >=
-		    sizeof(f.path)) {
+	    (size_t)snprintf(f.path, sizeof(f.path), "%s/%s", dir, name) >= sizeof(f.path)) {
 		logger_debug("rapl: %s/%s: name too long, left out", dir, name);
 		return 0;
 	}
@@ -86,8 +85,7 @@ static int scan_dir(struct scan *s, const char *dir, bool into_zones)
 	while (rc == 0 && (e = readdir(d))) {
 		char child[PATH_MAX];
 
-		if (!has_prefix(e->d_name, MSR_PREFIX) &&
-		    !has_prefix(e->d_name, MMIO_PREFIX))
+		if (!has_prefix(e->d_name, MSR_PREFIX) && !has_prefix(e->d_name, MMIO_PREFIX))
 			continue;
 		rc = add_found(s, dir, e->d_name);
 		if (rc < 0 || !into_zones)
@@ -102,8 +100,7 @@ static int scan_dir(struct scan *s, const char *dir, bool into_zones)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct found *)a)->zone.name,
-		      ((const struct found *)b)->zone.name);
+	return strcmp(((const struct found *)a)->zone.name, ((const struct found *)b)->zone.name);
 }
 
 static const struct found *parent_of(const struct scan *s, const struct found *child)
@@ -137,12 +134,10 @@ static bool classify(const struct scan *s, struct found *f)
 		f->zone.kind = RAPL_PSYS;
 		return true;
 	} else {
-		logger_debug("rapl: %s is '%s', which a package contains: not added",
-			     f->path, f->label);
+		logger_debug("rapl: %s is '%s', which a package contains: not added", f->path, f->label);
 		return false;
 	}
-	if (package && sscanf(package->label, "package-%4d-die-%4d", &f->zone.package,
-			      &f->zone.die) == 1)
+	if (package && sscanf(package->label, "package-%4d-die-%4d", &f->zone.package, &f->zone.die) == 1)
 		f->zone.die = -1;
 	return true;
 }
@@ -181,17 +176,14 @@ static int open_zone(struct scan *s, struct found *f)
 	f->zone.fd = fd < 0 ? -1 : fd;
 	snprintf(path, sizeof(path), "%s/max_energy_range_uj", f->path);
 	range_fd = fileio_open_at_root(s->root, path);
-	if (range_fd < 0 || fileio_pread_u64(range_fd, &f->zone.range_uj) < 0 ||
-	    !f->zone.range_uj) {
-		logger_debug("rapl: %s: no number, a wrap will be taken for a reset",
-			     path);
+	if (range_fd < 0 || fileio_pread_u64(range_fd, &f->zone.range_uj) < 0 || !f->zone.range_uj) {
+		logger_debug("rapl: %s: no number, a wrap will be taken for a reset", path);
 		f->zone.range_uj = UINT64_MAX;
 	}
 	return 0;
 }
 
-int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
-		   struct errmsg *err)
+int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n, struct errmsg *err)
 {
 	struct scan s = { .root = sys_root && strcmp(sys_root, "/") ? sys_root : "" };
 	struct rapl_zone *zones = NULL;
@@ -202,8 +194,7 @@ int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
 
 	rc = scan_dir(&s, POWERCAP, true);
 	if (rc == -ENOENT || rc == -ENOTDIR || (rc == 0 && !s.n)) {
-		rc = errmsg_set(err, -ENODEV, "no intel-rapl zone below %s" POWERCAP,
-				s.root);
+		rc = errmsg_set(err, -ENODEV, "no intel-rapl zone below %s" POWERCAP, s.root);
 		goto out;
 	}
 	if (rc < 0) {
@@ -228,12 +219,9 @@ int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
 		opened += f->zone.fd >= 0;
 	}
 	if (!n)
-		rc = errmsg_set(err, -ENODEV,
-				"no package, dram or psys zone below %s" POWERCAP,
-				s.root);
+		rc = errmsg_set(err, -ENODEV, "no package, dram or psys zone below %s" POWERCAP, s.root);
 	else if (!opened)
-		rc = errmsg_errno(err, s.open_errno,
-				  "%s" POWERCAP "/%s/energy_uj: cannot open", s.root,
+		rc = errmsg_errno(err, s.open_errno, "%s" POWERCAP "/%s/energy_uj: cannot open", s.root,
 				  zones[0].name);
 out:
 	free(s.found);

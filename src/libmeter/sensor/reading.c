@@ -39,7 +39,10 @@ struct part *reading_part(struct reading *r, enum domain d, unsigned int unit, e
 	return p;
 }
 
-/* Returns the number of entries in the state. It comes from a file and is used as an index, so a wrong number counts as 0. */
+/*
+ * Returns the number of entries in the state. It comes from a file and is used as an index, so a
+ * wrong number counts as 0.
+ */
 static uint32_t state_count(const struct source_state *state)
 {
 	return state->ncounters <= SOURCE_MAX_COUNTERS ? state->ncounters : 0;

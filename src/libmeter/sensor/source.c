@@ -4,14 +4,7 @@
 #include "src/libutil/util.h"
 
 const struct source_ops *const source_builtin[] = {
-	&source_external,
-	&source_cray,
-	&source_rapl,
-	&source_hwmon,
-	&source_nvml,
-	&source_rocm,
-	&source_redfish,
-	&source_ipmi,
-	&source_model,
+	&source_external, &source_cray,	   &source_rapl, &source_hwmon, &source_nvml,
+	&source_rocm,	  &source_redfish, &source_ipmi, &source_model,
 };
 const size_t source_nbuiltin = ARRAY_SIZE(source_builtin);

@@ -46,7 +46,7 @@ struct reading {
 	struct part part[PARTS_MAX];
 	uint32_t rejected; /* counters that were unreadable, or whose change was implausible */
 	uint32_t wraps;
-	uint32_t late;	   /* readings that were too old to be used */
+	uint32_t late; /* readings that were too old to be used */
 };
 
 /*
@@ -73,8 +73,8 @@ struct gpu_reading {
 #define GPU_SLICE_WHOLE 0xff
 struct gpu_slice {
 	uint8_t unit;
-	uint8_t gi; /* number of the GPU instance; GPU_SLICE_WHOLE: the entry is about the whole GPU */
-	uint8_t ci; /* number of the compute instance */
+	uint8_t gi;	   /* number of the GPU instance; GPU_SLICE_WHOLE: the entry is about the whole GPU */
+	uint8_t ci;	   /* number of the compute instance */
 	uint8_t slices;	   /* compute slices */
 	uint8_t gi_slices; /* compute slices of its GPU instance */
 	uint8_t pad[3];
@@ -94,7 +94,9 @@ struct gpu_instance_reading {
 	uint64_t value[GPU_VALUE_N];
 };
 
-/* A counter of energy that ceems.prom shows. Its raw value is the one that struct source_state has for NAME. */
+/*
+ * A counter of energy that ceems.prom shows. Its raw value is the one that struct source_state has for NAME.
+ */
 struct source_zone {
 	const char *name;   /* "intel-rapl:0"; borrowed until close() */
 	const char *folder; /* folder of the counter, with a slash at the end */
@@ -120,9 +122,12 @@ struct source; /* opaque, one per open source */
 
 struct source_ops {
 	enum source_id id;
-	const char *name;   /* "rapl", as in EnergySources */
-	bool is_estimate;   /* every output then labels the value as an estimate */
-	/* For the whole node, `auto` takes the source with the lowest rank. 0: the source does not measure the whole node. */
+	const char *name; /* "rapl", as in EnergySources */
+	bool is_estimate; /* every output then labels the value as an estimate */
+	/*
+	 * For the whole node, `auto` takes the source with the lowest rank. 0: the source does
+	 * not measure the whole node.
+	 */
 	unsigned int node_rank;
 	bool logs_failures; /* the source itself logs that read() failed, and that it works again */
 	/*
@@ -141,8 +146,8 @@ struct source_ops {
 	 * answer of a helper. A counter that cannot be read keeps its base and is counted in `rejected`;
 	 * its next good reading gives all energy since the base. -EIO: no counter could be read.
 	 */
-	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		    struct source_state *state, struct reading *ret);
+	int (*read)(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		    struct reading *ret);
 	/* Optional: the use of the GPUs at the last read(). Returns the number of GPUs, at most MAX. */
 	size_t (*gpus)(const struct source *s, struct gpu_reading *ret, size_t max);
 	/* Optional: the use of the MIG instances. *RET is borrowed until the next read(). */
@@ -151,13 +156,20 @@ struct source_ops {
 	const struct gpu_slices *(*slices)(const struct source *s);
 	/* Optional: lists the source's counters, grouped by kind. Returns how many, at most MAX. */
 	size_t (*zones)(const struct source *s, struct source_zone *ret, size_t max);
-	/* Writes one line, such as "2 packages, 2 dram, 262143.3 J range". An estimate must call itself so. */
+	/*
+	 * Writes one line, such as "2 packages, 2 dram, 262143.3 J range". An estimate must call itself so.
+	 */
 	void (*describe)(const struct source *s, char *buf, size_t size);
-	/* Optional: returns why the source cannot be read; "": it can be read. Valid until the next read(). */
+	/*
+	 * Optional: returns why the source cannot be read; "": it can be read. Valid until the next read().
+	 */
 	const char *(*why)(const struct source *s);
 	/* Optional: returns lines about the sensors that are read. Valid until the next read(). */
 	const char *(*notes)(const struct source *s);
-	/* Optional: returns the lag, the largest age of a value: the sensor's interval plus the time of its mean. NULL: 0. */
+	/*
+	 * Optional: returns the lag, the largest age of a value: the sensor's interval plus the
+	 * time of its mean. NULL: 0.
+	 */
 	uint64_t (*lag)(const struct source *s);
 	void (*close)(struct source *s);
 };

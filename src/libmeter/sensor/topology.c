@@ -77,7 +77,9 @@ static void add_package(struct packages *p, uint64_t id)
 	p->id[at] = id;
 }
 
-/* Returns the unit of package ID: the ID itself if all ids are valid units, else its index in the sorted ids. */
+/*
+ * Returns the unit of package ID: the ID itself if all ids are valid units, else its index in the sorted ids.
+ */
 static unsigned int unit_of(const struct packages *p, uint64_t id, bool are_units)
 {
 	unsigned int at = 0;

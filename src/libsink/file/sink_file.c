@@ -103,8 +103,7 @@ static int file_reopen(struct sink *k, struct errmsg *err)
 	if (k->fd >= 0)
 		(void)close(TAKE_FD(k->fd));
 	/* O_NONBLOCK, because opening a FIFO that nobody reads would wait */
-	k->fd = open(k->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		     FILE_MODE);
+	k->fd = open(k->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, FILE_MODE);
 	if (k->fd < 0)
 		return errmsg_errno(err, -errno, "%s: cannot open", k->path);
 	if (fstat(k->fd, &st) < 0)
@@ -136,8 +135,8 @@ static bool is_one_line(const struct sink_item *item)
 	return item->json_len && !memchr(item->json, '\n', item->json_len);
 }
 
-static int fill(struct sink *k, struct sink_item *item, size_t n,
-		enum sink_result *result, size_t *ret_len, struct errmsg *err)
+static int fill(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result, size_t *ret_len,
+		struct errmsg *err)
 {
 	size_t len = 0;
 	size_t used = 0;
@@ -187,8 +186,8 @@ static int append(struct sink *k, size_t len, struct errmsg *err)
 	return 0;
 }
 
-static int file_deliver(struct sink *k, struct sink_item *item, size_t n,
-			enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
+static int file_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			uint64_t timeout_ns, struct errmsg *err)
 {
 	size_t len = 0;
 	size_t i;

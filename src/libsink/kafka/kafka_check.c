@@ -9,8 +9,7 @@
 
 #define TIMEOUT_NS (3 * NSEC_PER_SEC)
 
-static void check_topics(const struct settings *s, const struct kafka_probe *k,
-			 sink_tell_fn *tell, void *ctx)
+static void check_topics(const struct settings *s, const struct kafka_probe *k, sink_tell_fn *tell, void *ctx)
 {
 	const char *start = s->kafka_start_topic;
 	struct errmsg text;
@@ -20,16 +19,19 @@ static void check_topics(const struct settings *s, const struct kafka_probe *k,
 				 s->kafka_topic, k->partitions);
 		tell(ctx, SINK_GOOD, SETTING_N, NULL, text.text);
 	} else {
-		(void)errmsg_set(&text, 0, "the brokers answer, but topic %s does not exist, or this client may "
-					   "not use it; records wait unless brokers create topics",
+		(void)errmsg_set(&text, 0,
+				 "the brokers answer, but topic %s does not exist, or this client may "
+				 "not use it; records wait unless brokers create topics",
 				 s->kafka_topic);
 		tell(ctx, SINK_WARN, SETTING_kafka_topic,
 		     "create the topic KafkaTopic, or let the client write to it: contrib/kafka/README.md",
 		     text.text);
 	}
 	if (*start && !k->start_partitions) {
-		(void)errmsg_set(&text, 0, "topic %s does not exist, or this client may not use it: records of job "
-					   "starts are dropped", start);
+		(void)errmsg_set(&text, 0,
+				 "topic %s does not exist, or this client may not use it: records of job "
+				 "starts are dropped",
+				 start);
 		tell(ctx, SINK_WARN, SETTING_kafka_start_topic,
 		     "create the topic KafkaStartTopic, or set KafkaStartTopic= to nothing", text.text);
 	}
@@ -52,12 +54,15 @@ void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	case -EHOSTUNREACH:
 		(void)errmsg_set(&text, 0, "no bootstrap server answers: %s", err.text);
 		tell(ctx, SINK_WARN, SETTING_kafka_conf,
-		     strstr(err.text, "Failed to resolve") ? "correct bootstrap.servers in KafkaConf" :
-			"start the broker, or correct bootstrap.servers in KafkaConf; records wait in the store",
+		     strstr(err.text, "Failed to resolve") ?
+			     "correct bootstrap.servers in KafkaConf" :
+			     "start the broker, or correct bootstrap.servers in KafkaConf; records wait "
+			     "in the store",
 		     text.text);
 		break;
 	case -EACCES:
-		(void)errmsg_set(&text, 0, "the broker and the client do not accept each other: %s", err.text);
+		(void)errmsg_set(&text, 0, "the broker and the client do not accept each other: %s",
+				 err.text);
 		tell(ctx, SINK_WRONG, SETTING_kafka_conf,
 		     "correct the properties ssl.* and sasl.* in KafkaConf", text.text);
 		break;

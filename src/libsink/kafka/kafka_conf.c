@@ -35,8 +35,7 @@ static const struct {
 /* Returns true if the value of KEY must not be logged. */
 static bool is_secret(const char *key)
 {
-	static const char *const marks[] = { "password", "secret", "pem", "oauthbearer.config",
-					     "jaas" };
+	static const char *const marks[] = { "password", "secret", "pem", "oauthbearer.config", "jaas" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(marks); i++)
@@ -62,24 +61,29 @@ static int check_ours(const char *path, unsigned int line, const char *key, cons
 
 	for (i = 0; i < ARRAY_SIZE(ours); i++)
 		if (!strcmp(key, ours[i].key) && (!ours[i].only || strcmp(value, ours[i].only)))
-			return errmsg_set(err, -EINVAL, "%s:%u: %s cannot be set%s%s: %s", path,
-					  line, key, ours[i].only ? ", it is " : "",
-					  ours[i].only ? ours[i].only : "", ours[i].why);
+			return errmsg_set(err, -EINVAL, "%s:%u: %s cannot be set%s%s: %s", path, line, key,
+					  ours[i].only ? ", it is " : "", ours[i].only ? ours[i].only : "",
+					  ours[i].why);
 	return 0;
 }
 
-/* The properties that a site usually sets, to suggest one for a misspelt name. librdkafka has no list with all names. */
+/*
+ * The properties that a site usually sets, to suggest one for a misspelt name. librdkafka
+ * has no list with all names.
+ */
 static const struct kvconf_key usual[] = {
-	{ .name = "bootstrap.servers" },     { .name = "security.protocol" },	 { .name = "sasl.mechanism" },
-	{ .name = "sasl.mechanisms" },	     { .name = "sasl.username" },	 { .name = "sasl.password" },
-	{ .name = "ssl.ca.location" },	     { .name = "ssl.key.location" },	 { .name = "ssl.key.password" },
-	{ .name = "ssl.certificate.location" }, { .name = "compression.codec" }, { .name = "client.id" },
-	{ .name = "socket.timeout.ms" },     { .name = "linger.ms" },
+	{ .name = "bootstrap.servers" }, { .name = "security.protocol" },
+	{ .name = "sasl.mechanism" },	 { .name = "sasl.mechanisms" },
+	{ .name = "sasl.username" },	 { .name = "sasl.password" },
+	{ .name = "ssl.ca.location" },	 { .name = "ssl.key.location" },
+	{ .name = "ssl.key.password" },	 { .name = "ssl.certificate.location" },
+	{ .name = "compression.codec" }, { .name = "client.id" },
+	{ .name = "socket.timeout.ms" }, { .name = "linger.ms" },
 };
 
 /* Applies TEXT, one line without its newline, to CONF. */
-static int read_line(const char *path, unsigned int line, char *text, rd_kafka_conf_t *conf,
-		     bool *has_secret, struct errmsg *err)
+static int read_line(const char *path, unsigned int line, char *text, rd_kafka_conf_t *conf, bool *has_secret,
+		     struct errmsg *err)
 {
 	const char *meant;
 	char reason[256];
@@ -104,8 +108,8 @@ static int read_line(const char *path, unsigned int line, char *text, rd_kafka_c
 		return 0;
 	case RD_KAFKA_CONF_UNKNOWN:
 		meant = kvconf_nearest(usual, ARRAY_SIZE(usual), key);
-		return errmsg_set(err, -EINVAL, "%s:%u: %s is not a property of librdkafka%s%s%s", path, line, key,
-				  meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+		return errmsg_set(err, -EINVAL, "%s:%u: %s is not a property of librdkafka%s%s%s", path, line,
+				  key, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 	default:
 		/* librdkafka's reason contains the value, so it is not shown for a secret */
 		return errmsg_set(err, -EINVAL, "%s:%u: %s: %s", path, line, key,
@@ -173,13 +177,12 @@ int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *
 	size_t i;
 	int rc;
 
-	for (i = 0; i < ARRAY_SIZE(defaults); i++) /* ignore errors: without TLS, librdkafka lacks some properties */
-		(void)rd_kafka_conf_set(conf, defaults[i].key, defaults[i].value, reason,
-					sizeof(reason));
+	/* ignore errors: without TLS, librdkafka lacks some properties */
+	for (i = 0; i < ARRAY_SIZE(defaults); i++)
+		(void)rd_kafka_conf_set(conf, defaults[i].key, defaults[i].value, reason, sizeof(reason));
 	rc = kafka_conf_read(path, conf, err);
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(fixed); i++)
-		if (rd_kafka_conf_set(conf, fixed[i].key, fixed[i].value, reason,
-				      sizeof(reason)))
+		if (rd_kafka_conf_set(conf, fixed[i].key, fixed[i].value, reason, sizeof(reason)))
 			rc = errmsg_set(err, -EINVAL, "%s", reason);
 	return rc;
 }

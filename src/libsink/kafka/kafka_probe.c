@@ -19,9 +19,10 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 	struct said *said = arg;
 
 	(void)rk;
-	said->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-			     code == RD_KAFKA_RESP_ERR__SSL;
-	/* "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause */
+	said->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
+	/*
+	 * "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause
+	 */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !said->text[0])
 		(void)snprintf(said->text, sizeof(said->text), "%s", reason);
 }
@@ -55,8 +56,8 @@ static int partitions(const rd_kafka_metadata_t *m, const char *topic)
 	return 0;
 }
 
-int kafka_probe(const char *conf_path, const char *topic, const char *start_topic,
-		uint64_t timeout_ns, struct kafka_probe *ret, struct errmsg *err)
+int kafka_probe(const char *conf_path, const char *topic, const char *start_topic, uint64_t timeout_ns,
+		struct kafka_probe *ret, struct errmsg *err)
 {
 	uint64_t deadline_ns = clock_mono_ns() + timeout_ns;
 	const rd_kafka_metadata_t *m = NULL;

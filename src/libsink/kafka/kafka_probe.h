@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kafka_probe.h - asks the brokers for their topics, with the same settings of KafkaConf as the sink. Sends no
- * record and makes no topic.
+ * kafka_probe.h - asks the brokers for their topics, with the same settings of KafkaConf as the sink. Sends
+ * no record and makes no topic.
  */
 #ifndef CEEMS_KAFKA_PROBE_H
 #define CEEMS_KAFKA_PROBE_H
@@ -17,11 +17,11 @@ struct kafka_probe {
 };
 
 /*
- * Connects with the file CONF_PATH and fills RET. START_TOPIC may be empty. -EINVAL: the file is wrong. -EACCES: the
- * broker's certificate is wrong, or the broker refused our certificate or credentials. -EHOSTUNREACH: no answer in
- * TIMEOUT_NS. ERR has the client's message.
+ * Connects with the file CONF_PATH and fills RET. START_TOPIC may be empty. -EINVAL: the file is wrong.
+ * -EACCES: the broker's certificate is wrong, or the broker refused our certificate or credentials.
+ * -EHOSTUNREACH: no answer in TIMEOUT_NS. ERR has the client's message.
  */
-int kafka_probe(const char *conf_path, const char *topic, const char *start_topic,
-		uint64_t timeout_ns, struct kafka_probe *ret, struct errmsg *err);
+int kafka_probe(const char *conf_path, const char *topic, const char *start_topic, uint64_t timeout_ns,
+		struct kafka_probe *ret, struct errmsg *err);
 
 #endif

@@ -35,18 +35,21 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/thread.h"
 
-/* The most records in the client at a time. With max_bytes, they fill about 8 requests of its default size. */
+/*
+ * The most records in the client at a time. With max_bytes, they fill about 8 requests of its default size.
+ */
 #define KAFKA_BATCH 8192
 #define WINDOW KAFKA_BATCH
 #define CLOSE_TIMEOUT_NS (900 * NSEC_PER_MSEC)
 #define POLL_MS 100
-/* After so many tries without an answer, about half a minute with deliver.c's pauses, the client is replaced. */
+/*
+ * After so many tries without an answer, about half a minute with deliver.c's pauses, the client is replaced.
+ */
 #define TIMEOUTS_MAX 5
 /* A broker that just started may not know its topics yet. */
 #define START_TOPIC_WAIT_NS (5 * NSEC_PER_SEC)
 /* Without NON_BLOCKING, a purge would wait for threads of the client, which may be busy for long. */
-#define PURGE_ALL                                                                        \
-	(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
+#define PURGE_ALL (RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
 
 /* The delivery report of an item; slot[I] is of the item whose seq modulo WINDOW is I. */
 struct slot {
@@ -59,10 +62,10 @@ struct sink {
 	char conf_path[SETTINGS_PATH_MAX];
 	struct stat conf_stat; /* of KafkaConf when the client read it */
 	char topic[250];
-	char start_topic[250]; /* empty: records of job starts are not sent */
+	char start_topic[250];	/* empty: records of job starts are not sent */
 	uint64_t start_lost_ns; /* since when the topic for starts is missing or forbidden; 0: it is usable */
-	unsigned int timeouts; /* tries without an answer, in a row */
-	bool was_refused;      /* the broker refused our credentials, or TLS failed */
+	unsigned int timeouts;	/* tries without an answer, in a row */
+	bool was_refused;	/* the broker refused our credentials, or TLS failed */
 	struct slot slot[WINDOW];
 	char last_error[256]; /* the client's last message about its connections */
 };
@@ -84,9 +87,10 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 	struct sink *k = arg;
 
 	(void)rk;
-	k->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-			  code == RD_KAFKA_RESP_ERR__SSL;
-	/* "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause */
+	k->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
+	/*
+	 * "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause
+	 */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !k->last_error[0])
 		(void)snprintf(k->last_error, sizeof(k->last_error), "%s", reason);
 	logger_debug("ceems: kafka: %s", reason);
@@ -145,7 +149,8 @@ static void destroy_client(struct sink *k)
 	}
 	while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
 		if (clock_mono_ns() > deadline) {
-			logger_info("ceems: kafka: librdkafka takes long to close; its thread is left running");
+			logger_info(
+				"ceems: kafka: librdkafka takes long to close; its thread is left running");
 			(void)pthread_detach(thread);
 			return;
 		}
@@ -278,8 +283,9 @@ static rd_kafka_resp_err_t produce(struct sink *k, const struct sink_item *item)
 		return RD_KAFKA_RESP_ERR__FAIL;
 	s->has_report = false;
 	e = rd_kafka_producev(k->rk, RD_KAFKA_V_TOPIC(topic), RD_KAFKA_V_KEY(it.key, it.key_len),
-			      RD_KAFKA_V_VALUE((void *)(uintptr_t)it.json, it.json_len), RD_KAFKA_V_HEADERS(headers),
-			      RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_OPAQUE(s), RD_KAFKA_V_END);
+			      RD_KAFKA_V_VALUE((void *)(uintptr_t)it.json, it.json_len),
+			      RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+			      RD_KAFKA_V_OPAQUE(s), RD_KAFKA_V_END);
 	if (e)
 		rd_kafka_headers_destroy(headers);
 	return e;
@@ -305,7 +311,7 @@ struct round {
 	size_t n;
 	uint64_t deadline_ns;
 	rd_kafka_resp_err_t failure; /* the first error that is not about a message */
-	bool needs_alone; /* a request with several messages was refused: find the faulty one */
+	bool needs_alone;	     /* a request with several messages was refused: find the faulty one */
 };
 
 /*
@@ -463,8 +469,8 @@ static void keep_or_close_client(struct sink *k, struct round *r)
 {
 	size_t i;
 
-	if (!r->failure && !k->was_refused && ++k->timeouts < TIMEOUTS_MAX &&
-	    !conf_has_changed(k) && !rd_kafka_fatal_error(k->rk, NULL, 0))
+	if (!r->failure && !k->was_refused && ++k->timeouts < TIMEOUTS_MAX && !conf_has_changed(k) &&
+	    !rd_kafka_fatal_error(k->rk, NULL, 0))
 		return;
 	destroy_client(k);
 	for (i = 0; i < r->n; i++)
@@ -472,8 +478,7 @@ static void keep_or_close_client(struct sink *k, struct round *r)
 			r->result[i] = SINK_RETRY;
 }
 
-static void say_why(const struct sink *k, const struct round *r, uint64_t timeout_ns,
-		    struct errmsg *err)
+static void say_why(const struct sink *k, const struct round *r, uint64_t timeout_ns, struct errmsg *err)
 {
 	char fatal[256];
 
@@ -486,18 +491,15 @@ static void say_why(const struct sink *k, const struct round *r, uint64_t timeou
 		(void)errmsg_set(err, 0, "%s", k->last_error);
 	else
 		(void)errmsg_set(err, 0, "no acknowledgement within %" PRIu64 " ms%s%s",
-				 timeout_ns / NSEC_PER_MSEC, k->last_error[0] ? ": " : "",
-				 k->last_error);
+				 timeout_ns / NSEC_PER_MSEC, k->last_error[0] ? ": " : "", k->last_error);
 }
 
-static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
-			 enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
+static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			 uint64_t timeout_ns, struct errmsg *err)
 {
-	struct round r = { .sink = k,
-			   .item = item,
-			   .result = result,
-			   .n = n,
-			   .deadline_ns = clock_mono_ns() + timeout_ns };
+	struct round r = {
+		.sink = k, .item = item, .result = result, .n = n, .deadline_ns = clock_mono_ns() + timeout_ns
+	};
 	bool in_time = true;
 
 	if (n > WINDOW)
@@ -507,12 +509,14 @@ static int kafka_deliver(struct sink *k, struct sink_item *item, size_t n,
 	(void)rd_kafka_poll(k->rk, 0);
 	(void)wait_reports(k, &r, send_new(k, &r) ? first_half(&r) : n);
 	collect(k, &r);
-	if (r.failure || r.needs_alone) { /* an item failed: wait for all reports before any item is sent again */
+	/* an item failed: wait for all reports before any item is sent again */
+	if (r.failure || r.needs_alone) {
 		in_time = wait_reports(k, &r, n);
 		collect(k, &r);
 	}
 	if (r.needs_alone && !in_time && !r.failure)
-		r.failure = RD_KAFKA_RESP_ERR__TIMED_OUT; /* send_alone() needs a client without open messages */
+		/* send_alone() needs a client without open messages */
+		r.failure = RD_KAFKA_RESP_ERR__TIMED_OUT;
 	if (r.needs_alone && !r.failure)
 		send_alone(k, &r);
 	if (!r.failure && (!n || result[0] >= SINK_ACKED)) {

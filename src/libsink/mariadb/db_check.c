@@ -37,15 +37,18 @@ static void check_partitions(MYSQL *m, sink_tell_fn *tell, void *ctx)
 }
 
 /*
- * Writes the command that gives USER, such as "'ceems'@'localhost'" (LEN bytes), the rights of the recorder. A name that a
- * shell would expand gets no command.
+ * Writes the command that gives USER, such as "'ceems'@'localhost'" (LEN bytes), the rights of the recorder.
+ * A name that a shell would expand gets no command.
  */
 static const char *grant_command(const char *database, const char *user, size_t len, struct errmsg *buf)
 {
 	if (!len || strcspn(user, "$`\"\\") < len)
 		return "grant SELECT, INSERT and UPDATE, as " GRANTS " does";
-	(void)errmsg_set(buf, 0, "mariadb " ADMIN " -e \"GRANT SELECT, INSERT, UPDATE ON %s.* TO %.*s\"  # the option file of an "
-			 "administrator", database, (int)len, user);
+	(void)errmsg_set(buf, 0,
+			 "mariadb " ADMIN
+			 " -e \"GRANT SELECT, INSERT, UPDATE ON %s.* TO %.*s\"  # the option file of an "
+			 "administrator",
+			 database, (int)len, user);
 	return buf->text;
 }
 
@@ -59,8 +62,8 @@ struct rights {
 
 static void note_grant(const char *grant, struct rights *r)
 {
-	static const char *const wide[] = { "ALL PRIVILEGES", "DELETE", "DROP", "ALTER", "SUPER",
-					    "FILE", "CREATE USER", "GRANT OPTION" };
+	static const char *const wide[] = { "ALL PRIVILEGES", "DELETE", "DROP",	       "ALTER",
+					    "SUPER",	      "FILE",	"CREATE USER", "GRANT OPTION" };
 	bool is_all = strstr(grant, "ALL PRIVILEGES");
 	const char *user = strstr(grant, " TO ");
 	size_t i;
@@ -100,7 +103,8 @@ static void check_rights(MYSQL *m, const char *database, sink_tell_fn *tell, voi
 		tell(ctx, SINK_WRONG, SETTING_N,
 		     grant_command(database, r.user.text, strlen(r.user.text), &hint), text.text);
 	} else if (r.wide) {
-		(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough", r.wide);
+		(void)errmsg_set(&text, 0, "the database user has %s; SELECT, INSERT and UPDATE are enough",
+				 r.wide);
 		tell(ctx, SINK_WARN, SETTING_N, "grant what " GRANTS " grants", text.text);
 	}
 }
@@ -116,7 +120,9 @@ static void tell_trouble(const struct settings *s, const struct errmsg *err, sin
 		     err->text);
 	else if (user && strstr(user, " to database"))
 		tell(ctx, SINK_WRONG, SETTING_N,
-		     grant_command(s->mariadb_database, user + 9, (size_t)(strstr(user, " to database") - user - 9), &hint), err->text);
+		     grant_command(s->mariadb_database, user + 9,
+				   (size_t)(strstr(user, " to database") - user - 9), &hint),
+		     err->text);
 	else if (strstr(err->text, "Unknown database"))
 		tell(ctx, SINK_WRONG, SETTING_N, MIGRATE, err->text);
 	else if (strstr(err->text, "denied"))
@@ -137,19 +143,19 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	MYSQL *m = NULL;
 	int rc;
 
-	rc = mariadb_client_open(s->mariadb_defaults_file, database, CONNECT_TIMEOUT_NS, 0, 0, &m,
-				 &err);
+	rc = mariadb_client_open(s->mariadb_defaults_file, database, CONNECT_TIMEOUT_NS, 0, 0, &m, &err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, &err);
 	if (rc < 0) {
 		tell_trouble(s, &err, tell, ctx);
 	} else if (schema < MARIADB_SCHEMA) {
-		(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", %u is needed",
-				 database, schema, MARIADB_SCHEMA);
+		(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", %u is needed", database,
+				 schema, MARIADB_SCHEMA);
 		tell(ctx, SINK_WRONG, SETTING_N, MIGRATE, text.text);
 	} else {
 		if (schema > MARIADB_SCHEMA) {
-			(void)errmsg_set(&text, 0, "database %s has schema %" PRIu64 ", this version "
+			(void)errmsg_set(&text, 0,
+					 "database %s has schema %" PRIu64 ", this version "
 					 "fills %u: what is new stays empty, and nothing is archived",
 					 database, schema, MARIADB_SCHEMA);
 			tell(ctx, SINK_WARN, SETTING_N, "install the version that made the schema",
@@ -188,11 +194,12 @@ int db_status(const struct settings *s, const char *defaults_file, db_report_fn 
 	static const struct db_status_row row[] = {
 		DB_STATUS_JOBS,
 		{ "partitions of job", "SELECT COUNT(PARTITION_NAME)" IN_HERE "PARTITIONS" OF_JOB },
-		{ "lowest and highest month", "SELECT CONCAT(MIN(PARTITION_NAME), ' ', MAX("
+		{ "lowest and highest month",
+		  "SELECT CONCAT(MIN(PARTITION_NAME), ' ', MAX("
 		  "PARTITION_NAME))" IN_HERE "PARTITIONS" OF_JOB " AND PARTITION_NAME <> 'pmax'" },
 		DB_STATUS_ARCHIVED,
 		{ "size, MiB", "SELECT ROUND(SUM(DATA_LENGTH + INDEX_LENGTH) / 1048576)" IN_HERE
-		  "TABLES WHERE TABLE_SCHEMA = DATABASE()" },
+			       "TABLES WHERE TABLE_SCHEMA = DATABASE()" },
 	};
 	MYSQL *m = NULL;
 	uint64_t n;
@@ -203,8 +210,8 @@ int db_status(const struct settings *s, const char *defaults_file, db_report_fn 
 		defaults_file = s->mariadb_defaults_file;
 	rc = mariadb_client_check(defaults_file, err);
 	if (rc == 0)
-		rc = mariadb_client_open(defaults_file, s->mariadb_database, STATEMENT_TIMEOUT_NS,
-					 0, 0, &m, err);
+		rc = mariadb_client_open(defaults_file, s->mariadb_database, STATEMENT_TIMEOUT_NS, 0, 0, &m,
+					 err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &n, err);
 	if (rc == 0)

@@ -8,7 +8,9 @@
 #include "src/libsink/db_report.h"
 #include "src/libsink/sink.h"
 
-/* Member `check` of struct sink_ops: checks the schema, the partitions and the rights of the database user. */
+/*
+ * Member `check` of struct sink_ops: checks the schema, the partitions and the rights of the database user.
+ */
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx);
 
 /* Member `status` of struct sink_db: reports the lines of `ceems db status`. */

@@ -45,13 +45,14 @@ static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const 
 	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof(sql))
 		return errmsg_set(err, -EINVAL, "statement too long");
-	return ret ? mariadb_client_number(r->m, sql, ret, err) :
-		     mariadb_client_query(r->m, sql, err);
+	return ret ? mariadb_client_number(r->m, sql, ret, err) : mariadb_client_query(r->m, sql, err);
 }
 
-/* Calls TRY again while other sessions hold the locks that it needs. After a failure, TRY must be repeatable. */
-static int maintain_retry(struct run *r, int (*try)(struct run *, uint64_t, struct errmsg *),
-			  uint64_t arg, struct errmsg *err)
+/*
+ * Calls TRY again while other sessions hold the locks that it needs. After a failure, TRY must be repeatable.
+ */
+static int maintain_retry(struct run *r, int (*try)(struct run *, uint64_t, struct errmsg *), uint64_t arg,
+			  struct errmsg *err)
 {
 	unsigned int code;
 	int tries;
@@ -78,8 +79,7 @@ static int maintain_add_months(struct run *r, uint64_t is_step, struct errmsg *e
 	int rc = db_partition_ensure(r->m, table, r->now, r->options->dry_run, &added, err);
 
 	if (rc == 0 && added)
-		report(r, "%s: %s %zu partitions", table, r->options->dry_run ? "would get" : "got",
-		       added);
+		report(r, "%s: %s %zu partitions", table, r->options->dry_run ? "would get" : "got", added);
 	return rc;
 }
 
@@ -94,24 +94,32 @@ static int maintain_close_day(struct run *r, uint64_t day, struct errmsg *err)
 	int rc = maintain_sql(r, NULL, err, "START TRANSACTION");
 
 	if (rc == 0)
-		rc = maintain_sql(r, NULL, err, "SELECT submit_day FROM usage_open WHERE submit_day = "
-				  "FROM_DAYS(%" PRIu64 ") FOR UPDATE", day);
+		rc = maintain_sql(r, NULL, err,
+				  "SELECT submit_day FROM usage_open WHERE submit_day = "
+				  "FROM_DAYS(%" PRIu64 ") FOR UPDATE",
+				  day);
 	if (rc == 0)
-		rc = maintain_sql(r, NULL, err, "DELETE FROM usage_day WHERE archived_id = 0 AND "
-				  "submit_day = FROM_DAYS(%" PRIu64 ")", day);
+		rc = maintain_sql(r, NULL, err,
+				  "DELETE FROM usage_day WHERE archived_id = 0 AND "
+				  "submit_day = FROM_DAYS(%" PRIu64 ")",
+				  day);
 	if (rc == 0)
-		rc = maintain_sql(r, NULL, err, "INSERT INTO usage_day SELECT NULL, 0, u.* FROM "
-				  "usage_of_open AS u WHERE submit_day = FROM_DAYS(%" PRIu64 ")", day);
+		rc = maintain_sql(r, NULL, err,
+				  "INSERT INTO usage_day SELECT NULL, 0, u.* FROM "
+				  "usage_of_open AS u WHERE submit_day = FROM_DAYS(%" PRIu64 ")",
+				  day);
 	if (rc == 0)
-		rc = maintain_sql(r, NULL, err, "DELETE FROM usage_open WHERE "
-				  "submit_day = FROM_DAYS(%" PRIu64 ")", day);
+		rc = maintain_sql(r, NULL, err,
+				  "DELETE FROM usage_open WHERE "
+				  "submit_day = FROM_DAYS(%" PRIu64 ")",
+				  day);
 	return rc == 0 ? maintain_sql(r, NULL, err, "COMMIT") : rc;
 }
 
 /*
- * Sums up the open days that are more than two days ago. Most records belong to later days, and the sink would
- * have to wait. Each day is summed up once per run, because a sink that catches up may reopen days as fast as
- * they are summed up.
+ * Sums up the open days that are more than two days ago. Most records belong to later days, and the sink
+ * would have to wait. Each day is summed up once per run, because a sink that catches up may reopen days as
+ * fast as they are summed up.
  */
 static int maintain_close_days(struct run *r, struct errmsg *err)
 {
@@ -123,8 +131,8 @@ static int maintain_close_days(struct run *r, struct errmsg *err)
 		rc = maintain_sql(r, &day, err,
 				  "SELECT COALESCE(MIN(TO_DAYS(submit_day)), 0) FROM usage_open WHERE "
 				  "TO_DAYS(submit_day) > %" PRIu64
-				  " AND submit_day < DATE(FROM_UNIXTIME(%" PRIu64 "))", day,
-				  r->now > OPEN_SECONDS ? r->now - OPEN_SECONDS : 0);
+				  " AND submit_day < DATE(FROM_UNIXTIME(%" PRIu64 "))",
+				  day, r->now > OPEN_SECONDS ? r->now - OPEN_SECONDS : 0);
 		if (rc < 0 || !day || r->options->dry_run)
 			break;
 		rc = maintain_retry(r, maintain_close_day, day, err);
@@ -151,7 +159,8 @@ static int maintain_count_recent(struct run *r, uint64_t month, uint64_t *ret, s
 	int rc = maintain_sql(r, ret, err,
 			      "SELECT COUNT(*) FROM job PARTITION (p%" PRIu64 ") WHERE end_time >= "
 			      "FROM_UNIXTIME(%" PRIu64 ") OR (end_time IS NULL AND submit_time >= "
-			      "FROM_UNIXTIME(%" PRIu64 "))", month, r->limit, r->limit);
+			      "FROM_UNIXTIME(%" PRIu64 "))",
+			      month, r->limit, r->limit);
 
 	if (rc == 0 && *ret)
 		report(r, "p%" PRIu64 ": stays, %" PRIu64 " of its jobs ended later", month, *ret);
@@ -164,14 +173,15 @@ static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err
 	uint64_t recent = 0;
 	uint64_t open = 0;
 	uint64_t jobs = 0;
-	int rc = maintain_sql(r, NULL, err, "LOCK TABLES job WRITE, step WRITE, usage_open WRITE, "
+	int rc = maintain_sql(r, NULL, err,
+			      "LOCK TABLES job WRITE, step WRITE, usage_open WRITE, "
 			      "usage_day WRITE, archived WRITE");
 
 	if (rc == 0)
 		rc = maintain_count_recent(r, month, &recent, err);
 	if (rc == 0)
-		rc = maintain_sql(r, &open, err, "SELECT COUNT(*) FROM usage_open WHERE " OF_MONTH,
-				  r->first, month);
+		rc = maintain_sql(r, &open, err, "SELECT COUNT(*) FROM usage_open WHERE " OF_MONTH, r->first,
+				  month);
 	if (rc == 0 && open)
 		report(r, "p%" PRIu64 ": stays, records came just now", month);
 	if (rc == 0 && (recent || open)) {
@@ -179,14 +189,20 @@ static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err
 		return maintain_sql(r, NULL, err, "UNLOCK TABLES");
 	}
 	if (rc == 0)
-		rc = maintain_sql(r, &jobs, err, "SELECT COALESCE(SUM(jobs), 0) FROM usage_day WHERE "
-				  "archived_id = 0 AND " OF_MONTH, r->first, month);
+		rc = maintain_sql(r, &jobs, err,
+				  "SELECT COALESCE(SUM(jobs), 0) FROM usage_day WHERE "
+				  "archived_id = 0 AND " OF_MONTH,
+				  r->first, month);
 	if (rc == 0)
-		rc = maintain_sql(r, NULL, err, "INSERT INTO archived (partition_of, state, jobs) VALUES "
-				  "('p%" PRIu64 "', 'leaving', %" PRIu64 ")", month, jobs);
+		rc = maintain_sql(r, NULL, err,
+				  "INSERT INTO archived (partition_of, state, jobs) VALUES "
+				  "('p%" PRIu64 "', 'leaving', %" PRIu64 ")",
+				  month, jobs);
 	if (rc == 0)
-		rc = maintain_sql(r, NULL, err, "UPDATE usage_day SET archived_id = LAST_INSERT_ID() "
-				  "WHERE archived_id = 0 AND " OF_MONTH, r->first, month);
+		rc = maintain_sql(r, NULL, err,
+				  "UPDATE usage_day SET archived_id = LAST_INSERT_ID() "
+				  "WHERE archived_id = 0 AND " OF_MONTH,
+				  r->first, month);
 	if (rc < 0)
 		return rc;
 	report(r, "p%" PRIu64 ": the sums of %" PRIu64 " jobs are kept", month, jobs);
@@ -236,9 +252,11 @@ static int maintain_drop_months(struct run *r, struct errmsg *err)
 
 	while (rc == 0) {
 		rc = maintain_sql(r, &month, err,
-				  "SELECT COALESCE(MIN(month), 0) FROM " DB_PARTITION_MONTHS("job")
-				  " WHERE month > %" PRIu64 " AND month < EXTRACT(YEAR_MONTH FROM "
-				  "FROM_UNIXTIME(%" PRIu64 "))", month, r->limit);
+				  "SELECT COALESCE(MIN(month), 0) FROM " DB_PARTITION_MONTHS(
+					  "job") " WHERE month > %" PRIu64
+						 " AND month < EXTRACT(YEAR_MONTH FROM "
+						 "FROM_UNIXTIME(%" PRIu64 "))",
+				  month, r->limit);
 		if (rc < 0 || !month)
 			break;
 		rc = maintain_count_recent(r, month, &recent, err);
@@ -249,8 +267,8 @@ static int maintain_drop_months(struct run *r, struct errmsg *err)
 		} else if (!r->options->dry_run) {
 			rc = maintain_retry(r, maintain_drop_month, month, err);
 		} else {
-			rc = maintain_sql(r, &jobs, err, "SELECT COUNT(*) FROM job PARTITION (p%" PRIu64
-					  ")", month);
+			rc = maintain_sql(r, &jobs, err, "SELECT COUNT(*) FROM job PARTITION (p%" PRIu64 ")",
+					  month);
 			report(r, "p%" PRIu64 ": would sum up %" PRIu64 " jobs and drop", month, jobs);
 		}
 	}
@@ -270,19 +288,20 @@ static int maintain_open(struct run *r, const struct settings *s, struct errmsg 
 		rc = errmsg_set(err, -ENOENT, "the schema is too old: ceems db migrate");
 	/* the tables of a later version may have to be summed up in another way */
 	if (rc == 0 && version > MARIADB_SCHEMA)
-		rc = errmsg_set(err, -EPROTO, "database %s has schema %" PRIu64 " of a later version, this "
+		rc = errmsg_set(err, -EPROTO,
+				"database %s has schema %" PRIu64 " of a later version, this "
 				"one knows %d: it moves and deletes nothing; run that version's ceems",
 				s->mariadb_database, version, MARIADB_SCHEMA);
 	if (rc == 0)
 		rc = mariadb_client_lock_schema(r->m, err);
 	if (rc == 0)
-		rc = maintain_sql(r, NULL, err, "SET SESSION lock_wait_timeout = " LOCK_SECONDS
+		rc = maintain_sql(r, NULL, err,
+				  "SET SESSION lock_wait_timeout = " LOCK_SECONDS
 				  ", innodb_lock_wait_timeout = " LOCK_SECONDS);
 	return rc;
 }
 
-int db_maintain_run(const struct settings *s, const struct db_maintain_options *options,
-		    struct errmsg *err)
+int db_maintain_run(const struct settings *s, const struct db_maintain_options *options, struct errmsg *err)
 {
 	struct run r = { .options = options,
 			 .now = options->now ? options->now : clock_wall_ns() / NSEC_PER_SEC };

@@ -23,7 +23,10 @@
 /* From this version (3.4) on, libmariadb checks certificates only if told to. */
 #define CLIENT_LOOKS_IF_TOLD 30400ul
 
-/* Returns what follows KEY and blanks at the begin of LINE. For '-', LINE may have '_'. NULL: LINE has another key. */
+/*
+ * Returns what follows KEY and blanks at the begin of LINE. For '-', LINE may have '_'.
+ * NULL: LINE has another key.
+ */
 static const char *after_key(const char *line, const char *key)
 {
 	for (; *key; key++, line++)
@@ -89,7 +92,10 @@ int mariadb_client_check(const char *defaults_file, struct errmsg *err)
 	return 0;
 }
 
-/* Returns true if HOST (LEN bytes) is this machine. For it, libmariadb 3.4 does not check the certificate's name. */
+/*
+ * Returns true if HOST (LEN bytes) is this machine. For it, libmariadb 3.4 does not
+ * check the certificate's name.
+ */
 static bool is_here(const char *host, size_t len)
 {
 	static const char *const names[] = { "localhost", "127.0.0.1", "::1" };
@@ -141,9 +147,9 @@ static int ask_ca(MYSQL *m, const char *defaults_file, struct errmsg *err)
 /*
  * Refuses a connection if a CA is named but the server's certificate was not checked against it. ask_ca()
  * cannot prevent this: the option file or a file that it includes may turn the check off, or an included file
- * may name another machine.
- * Without a CA, libmariadb 3.4 accepts a server with a self-signed certificate only if it proves that it knows
- * the password. But it accepts any certificate of an unknown CA. Such a connection is refused, too.
+ * may name another machine. Without a CA, libmariadb 3.4 accepts a server with a self-signed certificate only
+ * if it proves that it knows the password. But it accepts any certificate of an unknown CA. Such a connection
+ * is refused, too.
  */
 static int check_certificate(MYSQL *m, struct errmsg *err)
 {
@@ -158,7 +164,8 @@ static int check_certificate(MYSQL *m, struct errmsg *err)
 	(void)mariadb_get_infov(m, MARIADB_CONNECTION_HOST, &host);
 	if ((ca || path) && !asked &&
 	    (mysql_get_client_version() >= CLIENT_LOOKS_IF_TOLD || (host && !is_here(host, strlen(host)))))
-		return errmsg_set(err, -EACCES, "the server's certificate was not compared with %s: "
+		return errmsg_set(err, -EACCES,
+				  "the server's certificate was not compared with %s: "
 				  "ssl-verify-server-cert=1 must be where this is set",
 				  ca ? ca : path);
 #ifdef MARIADB_TLS_VERIFY_TRUST
@@ -168,10 +175,10 @@ static int check_certificate(MYSQL *m, struct errmsg *err)
 
 	(void)mysql_get_option(m, MARIADB_OPT_TLS_PEER_FP, &print);
 	(void)mysql_get_option(m, MARIADB_OPT_TLS_PEER_FP_LIST, &prints);
-	if (asked && !print && !prints &&
-	    mariadb_get_infov(m, MARIADB_TLS_VERIFY_STATUS, &status) == 0 &&
+	if (asked && !print && !prints && mariadb_get_infov(m, MARIADB_TLS_VERIFY_STATUS, &status) == 0 &&
 	    status & ~(unsigned int)MARIADB_TLS_VERIFY_TRUST)
-		return errmsg_set(err, -EACCES, "the server's certificate is of a CA that is not known "
+		return errmsg_set(err, -EACCES,
+				  "the server's certificate is of a CA that is not known "
 				  "here: name it (ssl-ca), or the certificate's fingerprint (tls-fp)");
 #endif
 	return 0;
@@ -222,16 +229,14 @@ int mariadb_client_number(MYSQL *m, const char *sql, uint64_t *ret, struct errms
 	if (!res)
 		return session_error(m, "server says", err);
 	row = mysql_fetch_row(res);
-	rc = row && row[0] ? parse_u64(row[0], ret) :
-			     errmsg_set(err, -ENOENT, "no row from: %s", sql);
+	rc = row && row[0] ? parse_u64(row[0], ret) : errmsg_set(err, -ENOENT, "no row from: %s", sql);
 	mysql_free_result(res);
 	return rc;
 }
 
 int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err)
 {
-	int rc = mariadb_client_number(m, "SELECT COALESCE(MAX(version), 0) FROM schema_version",
-				       ret, err);
+	int rc = mariadb_client_number(m, "SELECT COALESCE(MAX(version), 0) FROM schema_version", ret, err);
 
 	if (rc < 0 && mysql_errno(m) == ER_NO_SUCH_TABLE) {
 		*ret = 0;
@@ -243,11 +248,10 @@ int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err)
 int mariadb_client_lock_schema(MYSQL *m, struct errmsg *err)
 {
 	uint64_t got = 0;
-	int rc = mariadb_client_number(m, "SELECT GET_LOCK(CONCAT('ceems migrate ', DATABASE()), 10)",
-				       &got, err);
+	int rc = mariadb_client_number(m, "SELECT GET_LOCK(CONCAT('ceems migrate ', DATABASE()), 10)", &got,
+				       err);
 
-	return rc == 0 && !got ?
-		       errmsg_set(err, -EBUSY, "another maintenance or migration is at work") : rc;
+	return rc == 0 && !got ? errmsg_set(err, -EBUSY, "another maintenance or migration is at work") : rc;
 }
 
 int mariadb_client_open(const char *defaults_file, const char *database, uint64_t timeout_ns,
@@ -284,10 +288,11 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 	else
 		rc = check_certificate(m, err);
 	/* the server stops waiting for a lock a little before the client stops waiting for the server */
-	(void)snprintf(sql, sizeof(sql), "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
+	(void)snprintf(sql, sizeof(sql),
+		       "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
 		       "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = %u, "
-		       "innodb_lock_wait_timeout = %u", seconds - seconds / 4,
-		       seconds - seconds / 4);
+		       "innodb_lock_wait_timeout = %u",
+		       seconds - seconds / 4, seconds - seconds / 4);
 	if (rc == 0)
 		rc = mariadb_client_query(m, sql, err);
 	if (rc < 0) {

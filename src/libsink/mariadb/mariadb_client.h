@@ -34,7 +34,9 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err);
 void mariadb_client_close(MYSQL *m);
 
-/* Runs SQL and ignores its rows. -EIO: an error of the server; ERR has its message, mysql_errno() its number. */
+/*
+ * Runs SQL and ignores its rows. -EIO: an error of the server; ERR has its message, mysql_errno() its number.
+ */
 int mariadb_client_query(MYSQL *m, const char *sql, struct errmsg *err);
 
 /* Runs SQL and gives its first value, a number. -ENOENT: no row, or NULL. -EIO as mariadb_client_query(). */

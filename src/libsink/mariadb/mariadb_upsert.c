@@ -69,8 +69,8 @@ static int prepare(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *
 }
 
 /* Finds or prepares the statement for SET. A new one replaces the statement that was not used for longest. */
-static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *set,
-		     MYSQL_STMT **ret, struct errmsg *err)
+static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set *set, MYSQL_STMT **ret,
+		     struct errmsg *err)
 {
 	size_t slot = 0;
 	size_t i;
@@ -97,8 +97,8 @@ static int statement(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow_set
  * Binds column C of N rows, with its values from index AT on. There is no gap between the columns, so that
  * few rows touch few pages of memory.
  */
-static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, size_t c, size_t first,
-			size_t n, size_t at, MYSQL_BIND *bind)
+static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, size_t c, size_t first, size_t n,
+			size_t at, MYSQL_BIND *bind)
 {
 	size_t ncols = sqlrow_ncols(u->table);
 	const struct sqlrow_cell *cell = rows->cell + first * ncols + c;
@@ -129,8 +129,8 @@ static void bind_column(struct mariadb_upsert *u, const struct sqlrow *rows, siz
 	};
 }
 
-int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first,
-			size_t n, MYSQL_STMT **ret, struct errmsg *err)
+int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first, size_t n,
+			MYSQL_STMT **ret, struct errmsg *err)
 {
 	unsigned int size = (unsigned int)n;
 	struct sqlrow_set set;
@@ -149,8 +149,7 @@ int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow 
 		bind_column(u, rows, c, first, n, nbound * n, &u->bind[nbound]);
 		nbound++;
 	}
-	if (mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &size) ||
-	    mysql_stmt_bind_param(stmt, u->bind))
+	if (mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &size) || mysql_stmt_bind_param(stmt, u->bind))
 		return errmsg_set(err, -EIO, "cannot bind: %s (%u)", mysql_stmt_error(stmt),
 				  mysql_stmt_errno(stmt));
 	*ret = stmt;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mariadb_upsert.h - binds rows of one table to prepared statements that insert or update many rows at once. Each
- * set of columns that have values needs its own statement. The last UPSERT_CACHED statements are kept.
+ * mariadb_upsert.h - binds rows of one table to prepared statements that insert or update many rows at once.
+ * Each set of columns that have values needs its own statement. The last UPSERT_CACHED statements are kept.
  */
 #ifndef CEEMS_MARIADB_UPSERT_H
 #define CEEMS_MARIADB_UPSERT_H
@@ -34,10 +34,11 @@ void mariadb_upsert_fini(struct mariadb_upsert *u);
 void mariadb_upsert_reset(struct mariadb_upsert *u);
 
 /*
- * Binds rows [first, first + n) of ROWS to a statement for the caller to execute; n <= UPSERT_ROWS_MAX. The statement
- * belongs to U, and borrows the texts of ROWS until it was executed. -EIO: ERR has the server's message. -ENOMEM.
+ * Binds rows [first, first + n) of ROWS to a statement for the caller to execute; n <= UPSERT_ROWS_MAX. The
+ * statement belongs to U, and borrows the texts of ROWS until it was executed. -EIO: ERR has the server's
+ * message. -ENOMEM.
  */
-int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first,
-			size_t n, MYSQL_STMT **ret, struct errmsg *err);
+int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first, size_t n,
+			MYSQL_STMT **ret, struct errmsg *err);
 
 #endif

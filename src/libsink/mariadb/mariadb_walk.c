@@ -15,11 +15,13 @@ static int open_filled(const struct settings *s, MYSQL **ret, struct errmsg *err
 	int rc = mariadb_client_check(s->mariadb_defaults_file, err);
 
 	if (rc == 0)
-		rc = mariadb_client_open(s->mariadb_defaults_file, s->mariadb_database, TIMEOUT_NS, 0, 0, &m, err);
+		rc = mariadb_client_open(s->mariadb_defaults_file, s->mariadb_database, TIMEOUT_NS, 0, 0, &m,
+					 err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, err);
 	if (rc == 0 && !schema)
-		rc = errmsg_set(err, -EPROTO, "database %s has no tables of ceems: run ceems db migrate", s->mariadb_database);
+		rc = errmsg_set(err, -EPROTO, "database %s has no tables of ceems: run ceems db migrate",
+				s->mariadb_database);
 	if (rc < 0) {
 		mariadb_client_close(m);
 		return rc;

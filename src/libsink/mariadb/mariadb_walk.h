@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mariadb_walk.h - members of struct sink_db that read jobs from MariadbDatabase, as the user in MariadbDefaultsFile. */
+/*
+ * mariadb_walk.h - members of struct sink_db that read jobs from MariadbDatabase, as the
+ * user in MariadbDefaultsFile.
+ */
 #ifndef CEEMS_MARIADB_WALK_H
 #define CEEMS_MARIADB_WALK_H
 

@@ -80,11 +80,12 @@ static int migrate_use_database(struct run *r, struct errmsg *err)
 	r->is_missing = r->options->dry_run;
 	if (r->is_missing)
 		return 0;
-	(void)snprintf(sql, sizeof(sql), "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4 "
-		       "COLLATE utf8mb4_nopad_bin", r->database);
+	(void)snprintf(sql, sizeof(sql),
+		       "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4 "
+		       "COLLATE utf8mb4_nopad_bin",
+		       r->database);
 	if (mariadb_client_query(r->m, sql, err) < 0 || mysql_select_db(r->m, r->database))
-		return errmsg_set(err, -EIO, "cannot create database %s: %s", r->database,
-				  mysql_error(r->m));
+		return errmsg_set(err, -EIO, "cannot create database %s: %s", r->database, mysql_error(r->m));
 	return 0;
 }
 
@@ -95,19 +96,19 @@ static int migrate_apply(struct run *r, struct errmsg *err)
 	int rc = r->is_missing ? 0 : mariadb_client_schema(r->m, &r->version, err);
 
 	if (rc == 0 && r->version > MARIADB_SCHEMA)
-		rc = errmsg_set(err, -EPROTO, "database %s has schema %" PRIu64 " of a later version, "
+		rc = errmsg_set(err, -EPROTO,
+				"database %s has schema %" PRIu64 " of a later version, "
 				"this one knows %d: nothing is changed; run that version's ceems",
 				r->database, r->version, MARIADB_SCHEMA);
 	else if (rc == 0 && r->version == MARIADB_SCHEMA)
 		report(r, "database %s has schema %d", r->database, MARIADB_SCHEMA);
 	while (rc == 0 && r->version < MARIADB_SCHEMA) {
 		r->version++;
-		report(r, "%s schema %" PRIu64, r->options->dry_run ? "would apply" : "applying",
-		       r->version);
+		report(r, "%s schema %" PRIu64, r->options->dry_run ? "would apply" : "applying", r->version);
 		if (r->options->dry_run)
 			continue;
-		(void)snprintf(sql, sizeof(sql), "INSERT INTO schema_version (version) VALUES (%" PRIu64
-			       ")", r->version);
+		(void)snprintf(sql, sizeof(sql), "INSERT INTO schema_version (version) VALUES (%" PRIu64 ")",
+			       r->version);
 		rc = mariadb_client_query(r->m, r->sql[r->version - 1], &why);
 		/* before the last version counts as applied, so that a failure here is repeated, too */
 		if (rc == 0 && r->version == MARIADB_SCHEMA)
@@ -129,8 +130,8 @@ static int migrate_make_partitions(struct run *r, struct errmsg *err)
 	int rc = 0;
 
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(tables); i++) {
-		rc = db_partition_ensure(r->m, tables[i], clock_wall_ns() / NSEC_PER_SEC,
-					 r->options->dry_run, &added, err);
+		rc = db_partition_ensure(r->m, tables[i], clock_wall_ns() / NSEC_PER_SEC, r->options->dry_run,
+					 &added, err);
 		if (rc == 0 && added)
 			report(r, "%s %zu partitions of %s", verb, added, tables[i]);
 	}
@@ -149,8 +150,7 @@ static void migrate_fill_factors(struct run *r, const char *path)
 		report(r, "%zu emission factors from %s", changed, path);
 }
 
-int migrate_run(const struct settings *s, const struct migrate_options *options,
-		struct errmsg *err)
+int migrate_run(const struct settings *s, const struct migrate_options *options, struct errmsg *err)
 {
 	struct run r = { .options = options, .database = s->mariadb_database };
 	size_t i;
@@ -160,8 +160,7 @@ int migrate_run(const struct settings *s, const struct migrate_options *options,
 	if (rc == 0)
 		rc = mariadb_client_open(options->defaults_file ? options->defaults_file :
 								  s->mariadb_defaults_file,
-					 NULL, STATEMENT_TIMEOUT_NS, 0, CLIENT_MULTI_STATEMENTS, &r.m,
-					 err);
+					 NULL, STATEMENT_TIMEOUT_NS, 0, CLIENT_MULTI_STATEMENTS, &r.m, err);
 	if (rc == 0)
 		rc = migrate_use_database(&r, err);
 	if (rc == 0 && !options->dry_run)

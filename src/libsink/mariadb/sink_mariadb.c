@@ -5,8 +5,8 @@
  *
  * If the server rejects a row, the transaction is rolled back, each of its records is sent alone, and the
  * faulty ones are refused. For a slow server, transactions get fewer records, down to one; otherwise the same
- * transaction could time out again and again. One record may have 2,000 rows of steps. While the server stores records,
- * the next ones are parsed.
+ * transaction could time out again and again. One record may have 2,000 rows of steps. While the server
+ * stores records, the next ones are parsed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,11 +36,11 @@
 struct sink {
 	char defaults_file[SETTINGS_PATH_MAX];
 	char database[65];
-	MYSQL *conn; /* NULL: not connected */
+	MYSQL *conn;			 /* NULL: not connected */
 	struct mariadb_upsert upsert[2]; /* by enum sqlrow_table */
 	struct sqlrow rows[2];
-	uint64_t statement_max; /* most bytes of rows in a statement, from the server's max_allowed_packet */
-	size_t slice; /* records per transaction; adapted to the speed of the server */
+	uint64_t statement_max;	 /* most bytes of rows in a statement, from the server's max_allowed_packet */
+	size_t slice;		 /* records per transaction; adapted to the speed of the server */
 	unsigned int last_errno; /* MariaDB's error number for the last transaction; 0: it succeeded */
 	uint32_t day[MARIADB_BATCH]; /* days of submission that this transaction has opened */
 	size_t ndays;
@@ -50,9 +50,9 @@ struct sink {
 	size_t n;
 	size_t nparsed;
 	struct entry {
-		struct record *record; /* NULL: not parsed yet, or refused; rows borrow from it */
+		struct record *record;	      /* NULL: not parsed yet, or refused; rows borrow from it */
 		char job_key[RECORD_KEY_MAX]; /* only for STORE_STEPS: key of the job */
-	} *entry;
+	} * entry;
 };
 
 static void disconnect(struct sink *k)
@@ -111,9 +111,10 @@ static int check_schema(struct sink *k, struct errmsg *err)
 	if (rc < 0)
 		return rc;
 	if (version < MARIADB_SCHEMA)
-		return errmsg_set(err, -ENOENT, "database %s has schema %" PRIu64 ", %d is needed; "
-				  "run `ceems db migrate`", k->database, version,
-				  MARIADB_SCHEMA);
+		return errmsg_set(err, -ENOENT,
+				  "database %s has schema %" PRIu64 ", %d is needed; "
+				  "run `ceems db migrate`",
+				  k->database, version, MARIADB_SCHEMA);
 	return 0;
 }
 
@@ -122,8 +123,8 @@ static int connect_db(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 	uint64_t packet = 0;
 	int rc;
 
-	rc = mariadb_client_open(k->defaults_file, k->database, timeout_ns,
-				 MARIADB_CLIENT_ASYNC, 0, &k->conn, err);
+	rc = mariadb_client_open(k->defaults_file, k->database, timeout_ns, MARIADB_CLIENT_ASYNC, 0, &k->conn,
+				 err);
 	if (rc == 0)
 		rc = check_schema(k, err);
 	if (rc == 0)
@@ -146,8 +147,7 @@ static void parse_next(struct sink *k)
 	int rc;
 
 	if (item->kind == STORE_STEPS)
-		rc = record_from_steps_json(item->json, item->json_len, &e->record, e->job_key,
-					    &why);
+		rc = record_from_steps_json(item->json, item->json_len, &e->record, e->job_key, &why);
 	else
 		rc = record_from_json(item->json, item->json_len, &e->record, &why);
 	if (rc < 0) {
@@ -162,8 +162,7 @@ static void parse_until(struct sink *k, size_t n)
 		parse_next(k);
 }
 
-static void batch_begin(struct sink *k, struct sink_item *item, size_t n,
-			enum sink_result *result)
+static void batch_begin(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result)
 {
 	size_t i;
 
@@ -202,8 +201,7 @@ static int wait_for_server(struct sink *k, int status)
 			   (status & MYSQL_WAIT_WRITE ? POLLOUT : 0) |
 			   (status & MYSQL_WAIT_EXCEPT ? POLLPRI : 0));
 	if (status & MYSQL_WAIT_TIMEOUT)
-		deadline_ns = clock_mono_ns() +
-			      mysql_get_timeout_value_ms(k->conn) * NSEC_PER_MSEC;
+		deadline_ns = clock_mono_ns() + mysql_get_timeout_value_ms(k->conn) * NSEC_PER_MSEC;
 	for (;;) {
 		uint64_t now_ns = clock_mono_ns();
 		int ms = 0;
@@ -213,8 +211,8 @@ static int wait_for_server(struct sink *k, int status)
 		else
 			ms = deadline_ns <= now_ns ? 0 :
 			     deadline_ns - now_ns > 1000 * NSEC_PER_MSEC ?
-				     1000 :
-				     (int)((deadline_ns - now_ns) / NSEC_PER_MSEC) + 1;
+						     1000 :
+						     (int)((deadline_ns - now_ns) / NSEC_PER_MSEC) + 1;
 		rc = poll(&p, 1, ms);
 		if (rc > 0)
 			break;
@@ -280,7 +278,10 @@ static bool is_gone(const struct sink *k)
 	return k->last_errno == CR_SERVER_GONE_ERROR || k->last_errno == CR_SERVER_LOST;
 }
 
-/* Returns the error of STMT: -EINVAL if a row is wrong, -EDEADLK if the transaction can be repeated, else -EIO. */
+/*
+ * Returns the error of STMT: -EINVAL if a row is wrong, -EDEADLK if the transaction
+ * can be repeated, else -EIO.
+ */
 static int stmt_error(MYSQL_STMT *stmt, struct errmsg *err)
 {
 	unsigned int code = mysql_stmt_errno(stmt);
@@ -304,8 +305,7 @@ static uint64_t row_bytes(const struct sqlrow_cell *cell, size_t n)
 }
 
 /* Stores all rows of one table, in as many statements as needed. */
-static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
-		    struct errmsg *err)
+static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns, struct errmsg *err)
 {
 	size_t ncols = sqlrow_ncols(t);
 	size_t first = 0;
@@ -323,12 +323,13 @@ static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns,
 			n++;
 		}
 		if (!n)
-			return errmsg_set(err, -EINVAL, "row of %" PRIu64 " bytes is over the "
-					  "server's max_allowed_packet", bytes);
+			return errmsg_set(err, -EINVAL,
+					  "row of %" PRIu64 " bytes is over the "
+					  "server's max_allowed_packet",
+					  bytes);
 		if (clock_mono_ns() > deadline_ns)
 			return errmsg_set(err, -EIO, "the server takes too long");
-		rc = mariadb_upsert_bind(&k->upsert[t], k->conn, &k->rows[t], first, n, &stmt,
-					 err);
+		rc = mariadb_upsert_bind(&k->upsert[t], k->conn, &k->rows[t], first, n, &stmt, err);
 		if (rc < 0)
 			return rc;
 		if (execute(k, stmt))
@@ -354,15 +355,14 @@ static int make_rows(struct sink *k, size_t first, size_t n)
 		if (!e->record)
 			continue;
 		if (item->kind == STORE_STEPS) {
-			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], e->job_key,
-					      strlen(e->job_key), e->record);
+			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], e->job_key, strlen(e->job_key),
+					      e->record);
 			continue;
 		}
 		rc = sqlrow_add_job(&k->rows[SQLROW_JOB], item->key, item->key_len, item->json,
 				    item->json_len, e->record);
 		if (rc == 0)
-			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], item->key, item->key_len,
-					      e->record);
+			rc = sqlrow_add_steps(&k->rows[SQLROW_STEP], item->key, item->key_len, e->record);
 	}
 	return rc;
 }
@@ -398,16 +398,14 @@ static int open_days(struct sink *k, size_t first, size_t n, struct errmsg *err)
 			continue;
 		day = sqlrow_submit_day(k->entry[i].record);
 		if (is_new_day(k, day))
-			len += (size_t)snprintf(sql + len, sizeof(sql) - len,
-						"%s(FROM_DAYS(%" PRIu32 "))",
+			len += (size_t)snprintf(sql + len, sizeof(sql) - len, "%s(FROM_DAYS(%" PRIu32 "))",
 						len > empty ? "," : "", day);
 	}
 	return len > empty ? query(k, sql, err) : 0;
 }
 
 /* Stores the items [first, first + n) in one transaction. Errors as stmt_error(); then none is stored. */
-static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
-		 struct errmsg *err)
+static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns, struct errmsg *err)
 {
 	size_t end = first + n;
 	int rc = query(k, "START TRANSACTION", err);
@@ -434,8 +432,7 @@ static int store(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
 }
 
 /* Stores as store(), and again if the server ended the transaction to resolve a deadlock. */
-static int store_patiently(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
-			   struct errmsg *err)
+static int store_patiently(struct sink *k, size_t first, size_t n, uint64_t deadline_ns, struct errmsg *err)
 {
 	int tries = DEADLOCK_TRIES;
 	int rc;
@@ -448,8 +445,7 @@ static int store_patiently(struct sink *k, size_t first, size_t n, uint64_t dead
 
 /* --- delivery ---------------------------------------------------------------------------- */
 
-static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t deadline_ns,
-			    struct errmsg *err)
+static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t deadline_ns, struct errmsg *err)
 {
 	size_t i;
 
@@ -474,9 +470,11 @@ static int store_one_by_one(struct sink *k, size_t first, size_t n, uint64_t dea
 	return 0;
 }
 
-/* Stores the items [first, first + n) and sets their results; an item that was not stored stays SINK_RETRY. */
-static int store_slice(struct sink *k, size_t first, size_t n, uint64_t timeout_ns,
-		       uint64_t deadline_ns, struct errmsg *err)
+/*
+ * Stores the items [first, first + n) and sets their results; an item that was not stored stays SINK_RETRY.
+ */
+static int store_slice(struct sink *k, size_t first, size_t n, uint64_t timeout_ns, uint64_t deadline_ns,
+		       struct errmsg *err)
 {
 	bool is_old = k->conn;
 	int rc = is_old ? 0 : connect_db(k, timeout_ns, err);
@@ -522,8 +520,8 @@ static int store_batch(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 	return rc;
 }
 
-static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n,
-			   enum sink_result *result, uint64_t timeout_ns, struct errmsg *err)
+static int mariadb_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			   uint64_t timeout_ns, struct errmsg *err)
 {
 	struct errmsg why = { 0 };
 	int rc;

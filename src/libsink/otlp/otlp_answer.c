@@ -70,7 +70,8 @@ static int64_t integer_of(const json_t *v)
 
 	if (json_is_integer(v))
 		return json_integer_value(v);
-	return json_is_string(v) && parse_u64(json_string_value(v), &n) == 0 && n <= INT64_MAX ? (int64_t)n : 0;
+	return json_is_string(v) && parse_u64(json_string_value(v), &n) == 0 && n <= INT64_MAX ? (int64_t)n :
+												 0;
 }
 
 static void read_json(const char *body, size_t len, struct otlp_answer *ret)

@@ -13,10 +13,10 @@
 #define OTLP_ANSWER_MAX ((size_t)64 << 10)
 
 enum otlp_verdict {
-	OTLP_TAKEN,   /* 2xx */
-	OTLP_LATER,   /* 429, 502, 503, 504: send the same request again later */
-	OTLP_BAD,     /* the collector refuses this request, but may take others */
-	OTLP_DENIED,  /* the collector refuses every request: OtlpUrl or OtlpHeaders is wrong */
+	OTLP_TAKEN,  /* 2xx */
+	OTLP_LATER,  /* 429, 502, 503, 504: send the same request again later */
+	OTLP_BAD,    /* the collector refuses this request, but may take others */
+	OTLP_DENIED, /* the collector refuses every request: OtlpUrl or OtlpHeaders is wrong */
 };
 
 struct otlp_answer {

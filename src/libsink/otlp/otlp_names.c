@@ -53,7 +53,8 @@ static const struct otlp_row otlp_step_names[] = {
 	{ "energy.total_j", "hw.energy", OTLP_PUBLIC },
 };
 
-static const char *const otlp_measured[] = { "energy.", "emissions.", "usage.", "derived.", "load_imbalance." };
+static const char *const otlp_measured[] = { "energy.", "emissions.", "usage.", "derived.",
+					     "load_imbalance." };
 
 static const struct otlp_row *find_row(const char *path, const struct otlp_row *row, size_t n)
 {
@@ -65,9 +66,8 @@ static const struct otlp_row *find_row(const char *path, const struct otlp_row *
 
 const char *otlp_name(const char *path, bool is_step, bool with_users, char *buf, size_t size)
 {
-	const struct otlp_row *row = is_step ?
-		find_row(path, otlp_step_names, ARRAY_SIZE(otlp_step_names)) :
-		find_row(path, otlp_job_names, ARRAY_SIZE(otlp_job_names));
+	const struct otlp_row *row = is_step ? find_row(path, otlp_step_names, ARRAY_SIZE(otlp_step_names)) :
+					       find_row(path, otlp_job_names, ARRAY_SIZE(otlp_job_names));
 	size_t i;
 
 	if (row)

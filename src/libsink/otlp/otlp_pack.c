@@ -55,7 +55,8 @@ static json_t *integer_to_json(bool is_negative, uint64_t value)
 {
 	char text[24];
 
-	(void)snprintf(text, sizeof(text), "%s%" PRIu64, is_negative ? "-" : "", is_negative ? -value : value);
+	(void)snprintf(text, sizeof(text), "%s%" PRIu64, is_negative ? "-" : "",
+		       is_negative ? -value : value);
 	return json_string(text);
 }
 
@@ -89,7 +90,8 @@ static json_t *value_to_json(const ProtobufCFieldDescriptor *f, const void *p)
 static json_t *list_to_json(const ProtobufCFieldDescriptor *f, const ProtobufCMessage *m)
 {
 	size_t n = *(const size_t *)(const void *)((const char *)m + f->quantifier_offset);
-	const ProtobufCMessage *const *item = *(const ProtobufCMessage *const *const *)(const void *)((const char *)m + f->offset);
+	const ProtobufCMessage *const *item = *(
+		const ProtobufCMessage *const *const *)(const void *)((const char *)m + f->offset);
 	json_t *list = json_array();
 
 	for (; list && n; n--, item++)
@@ -130,8 +132,9 @@ static json_t *message_to_json(const ProtobufCMessage *m)
 		if (!is_list && is_absent(f, m))
 			continue;
 		camel_case(f->name, name, sizeof(name));
-		if (json_object_set_new(o, name, is_list ? list_to_json(f, m) :
-							   value_to_json(f, (const char *)m + f->offset)) < 0) {
+		if (json_object_set_new(o, name,
+					is_list ? list_to_json(f, m) :
+						  value_to_json(f, (const char *)m + f->offset)) < 0) {
 			json_decref(o);
 			o = NULL;
 		}
@@ -166,7 +169,8 @@ static int to_gzip(const void *data, size_t len, void **ret, size_t *ret_len)
 	z_stream z = { .next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)len };
 	size_t room;
 
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	room = deflateBound(&z, len);
 	*ret = malloc(room);

@@ -29,7 +29,7 @@ struct chunk {
 struct otlp_spans {
 	bool with_users;
 	struct chunk *chunks;
-	bool is_short; /* an allocation failed, so the record must be dropped */
+	bool is_short;		    /* an allocation failed, so the record must be dropped */
 	Otlp__ResourceSpans **list; /* one per record */
 	size_t n, room;
 	size_t nspans;
@@ -136,7 +136,7 @@ static Otlp__AnyValue *put(struct attributes *a, const char *name, Otlp__AnyValu
 	struct {
 		Otlp__KeyValue pair;
 		Otlp__AnyValue value;
-	} *kept;
+	} * kept;
 
 	if (grow_attributes(a) < 0)
 		return NULL;
@@ -201,7 +201,8 @@ static void put_number(struct attributes *a, const char *name, uint64_t value, u
 
 /* --- the members of a record or step ------------------------------------------------------------- */
 
-static void put_values(struct attributes *a, const struct values *values, const struct record_field *f, bool is_step)
+static void put_values(struct attributes *a, const struct values *values, const struct record_field *f,
+		       bool is_step)
 {
 	char buf[OTLP_NAME_MAX];
 	enum metric m;
@@ -234,7 +235,8 @@ static void put_ratios(struct attributes *a, const void *object, const struct re
 		}
 }
 
-static void put_field(struct attributes *a, const char *name, const struct record_field *f, const void *object)
+static void put_field(struct attributes *a, const char *name, const struct record_field *f,
+		      const void *object)
 {
 	const void *p = (const char *)object + f->offset;
 	uint64_t number;
@@ -280,7 +282,8 @@ static void put_fields(struct attributes *a, const struct record_field *f, const
 		if (f->has && !f->has(object))
 			continue;
 		if (f->kind == FIELD_VALUES)
-			put_values(a, (const struct values *)(const void *)((const char *)object + f->offset), f, is_step);
+			put_values(a, (const struct values *)(const void *)((const char *)object + f->offset),
+				   f, is_step);
 		else if (f->kind == FIELD_RATIOS)
 			put_ratios(a, object, f, is_step);
 		else if (f->kind != FIELD_OBJECT && f->kind != FIELD_TIME &&
@@ -292,8 +295,8 @@ static void put_fields(struct attributes *a, const struct record_field *f, const
 /* Returns whether STATE is an error. CANCELLED is none: whoever cancels a job knows why it ended. */
 static bool is_failure(const char *state)
 {
-	static const char *const ends[] = { "BOOT_FAIL", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL",
-					    "OUT_OF_MEMORY", "TIMEOUT" };
+	static const char *const ends[] = { "BOOT_FAIL", "DEADLINE",	  "FAILED", "LAUNCH_FAILED",
+					    "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT" };
 	size_t i;
 
 	for (i = 0; state && i < ARRAY_SIZE(ends); i++)
@@ -318,8 +321,8 @@ static void put_power(struct attributes *a, double joules, uint64_t start, uint6
 /* --- spans ----------------------------------------------------------------------------------------- */
 
 /* Adds a span without attributes, from START to END in seconds since 1970. NULL: out of memory. */
-static Otlp__Span *add_span(struct trace *t, const char *name, const uint8_t *id, const uint8_t *parent, uint64_t start,
-			    uint64_t end)
+static Otlp__Span *add_span(struct trace *t, const char *name, const uint8_t *id, const uint8_t *parent,
+			    uint64_t start, uint64_t end)
 {
 	Otlp__Span *s = keep(t->o, sizeof(*s));
 
@@ -399,7 +402,9 @@ static void add_step(struct trace *t, const struct record_step *step)
 	put_fields(&a, record_step_fields, step, /* is_step= */ true);
 	put_host(&a, step->nodes, step->nnodes);
 	if (values_has(&step->values, METRIC_ENERGY))
-		put_power(&a, (double)step->values.value[METRIC_ENERGY] / (double)record_metric_scale(METRIC_ENERGY),
+		put_power(&a,
+			  (double)step->values.value[METRIC_ENERGY] /
+				  (double)record_metric_scale(METRIC_ENERGY),
 			  step->start, step->end);
 	give_attributes(s, &a, step->state);
 }

@@ -28,7 +28,7 @@
 struct sink {
 	const struct settings *settings;
 	char url[sizeof(((struct settings *)0)->otlp_url) + sizeof(TRACES_PATH)];
-	CURL *easy; /* reused, so that its connection stays open */
+	CURL *easy;		/* reused, so that its connection stays open */
 	uint64_t not_before_ns; /* time of the next request by Retry-After; 0: no wait */
 	char why[CURL_ERROR_SIZE];
 	struct https_body body;
@@ -58,7 +58,8 @@ static int otlp_take_url(struct sink *k, const char *url, struct errmsg *err)
 	if (path == host)
 		return errmsg_set(err, -EINVAL, "OtlpUrl has no host");
 	if (memchr(host, '@', (size_t)(path - host)))
-		return errmsg_set(err, -EINVAL, "OtlpUrl has a user or password in it, which belong in OtlpHeaders");
+		return errmsg_set(err, -EINVAL,
+				  "OtlpUrl has a user or password in it, which belong in OtlpHeaders");
 	if (!*path || !strcmp(path, "/"))
 		(void)snprintf(k->url, sizeof(k->url), "%.*s" TRACES_PATH, (int)(path - url), url);
 	else
@@ -97,7 +98,8 @@ static int otlp_open(const struct settings *s, struct sink **ret, struct errmsg 
 static int otlp_make_headers(const struct sink *k, struct curl_slist **ret, struct errmsg *err)
 {
 	static const char *const own[] = { "Content-Encoding: gzip", "Expect:" };
-	const char *type = k->settings->otlp_json ? "Content-Type: application/json" : "Content-Type: application/x-protobuf";
+	const char *type = k->settings->otlp_json ? "Content-Type: application/json" :
+						    "Content-Type: application/x-protobuf";
 	struct curl_slist *list = curl_slist_append(NULL, type);
 	size_t i;
 	int rc = list ? 0 : errmsg_set(err, -ENOMEM, "out of memory");
@@ -118,8 +120,8 @@ static int otlp_make_headers(const struct sink *k, struct curl_slist **ret, stru
  * Sends DATA[len] as one request. Returns 0 if there was an answer, in *RET; else -errno. ERR has
  * the reason if it was not taken.
  */
-static int otlp_post(struct sink *k, const void *data, size_t len, uint64_t timeout_ns, struct otlp_answer *ret,
-		     struct errmsg *err)
+static int otlp_post(struct sink *k, const void *data, size_t len, uint64_t timeout_ns,
+		     struct otlp_answer *ret, struct errmsg *err)
 {
 	const struct https_options o = { .url = k->url,
 					 .ca_file = k->settings->otlp_ca_file,
@@ -140,11 +142,13 @@ static int otlp_post(struct sink *k, const void *data, size_t len, uint64_t time
 		return rc;
 	otlp_answer_read(status, k->answer, k->body.len, k->settings->otlp_json, ret);
 	if (ret->verdict != OTLP_TAKEN)
-		(void)errmsg_set(err, 0, "%s: HTTP %ld%s%s", k->url, status, *ret->text ? ": " : "", ret->text);
+		(void)errmsg_set(err, 0, "%s: HTTP %ld%s%s", k->url, status, *ret->text ? ": " : "",
+				 ret->text);
 	wait_s = ret->verdict == OTLP_LATER ? curl_compat_retry_after(k->easy) : 0;
 	if (wait_s > 0)
-		k->not_before_ns = clock_mono_ns() + (uint64_t)(wait_s < RETRY_AFTER_MAX_S ? wait_s : RETRY_AFTER_MAX_S) *
-							     NSEC_PER_SEC;
+		k->not_before_ns = clock_mono_ns() +
+				   (uint64_t)(wait_s < RETRY_AFTER_MAX_S ? wait_s : RETRY_AFTER_MAX_S) *
+					   NSEC_PER_SEC;
 	return 0;
 }
 
@@ -154,8 +158,8 @@ static int otlp_post(struct sink *k, const void *data, size_t len, uint64_t time
  * Makes one request of ITEM[n] in *RET, which the caller frees. An item that is no record is
  * refused: its RESULT is set. If *RET_SPANS is 0, there is nothing to send. Returns 0 or -ENOMEM.
  */
-static int otlp_make_request(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result, void **ret,
-			     size_t *ret_len, size_t *ret_spans, struct errmsg *err)
+static int otlp_make_request(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			     void **ret, size_t *ret_len, size_t *ret_spans, struct errmsg *err)
 {
 	struct otlp_spans *o = otlp_spans_create(k->settings->otlp_users);
 	size_t i;
@@ -182,8 +186,8 @@ static int otlp_make_request(struct sink *k, struct sink_item *item, size_t n, e
  * Sets the results of the items that were sent. A request that was taken in part counts as
  * delivered, because the OTLP specification forbids to send it again.
  */
-static void otlp_settle(struct sink_item *item, size_t n, enum sink_result *result, const struct otlp_answer *answer,
-			const char *why)
+static void otlp_settle(struct sink_item *item, size_t n, enum sink_result *result,
+			const struct otlp_answer *answer, const char *why)
 {
 	uint64_t rejected = answer->rejected;
 	struct errmsg part;
@@ -199,7 +203,8 @@ static void otlp_settle(struct sink_item *item, size_t n, enum sink_result *resu
 		result[i] = SINK_ACKED;
 		item[i].is_partial = false;
 		if (rejected) { /* only the first item carries the message */
-			(void)errmsg_set(&part, 0, "%" PRIu64 " spans of a request of %zu records were rejected%s%s",
+			(void)errmsg_set(&part, 0,
+					 "%" PRIu64 " spans of a request of %zu records were rejected%s%s",
 					 rejected, n, *answer->text ? ": " : "", answer->text);
 			free(item[i].why);
 			item[i].why = strdup(part.text);
@@ -229,13 +234,14 @@ static enum otlp_verdict otlp_send(struct sink *k, struct sink_item *item, size_
 	if (otlp_make_request(k, item, n, result, &data, &len, &spans, err) < 0 ||
 	    (spans && otlp_post(k, data, len, deadline_ns - now_ns, &answer, err) < 0))
 		return OTLP_LATER;
-	if (answer.verdict == OTLP_TAKEN || answer.verdict == OTLP_DENIED || (answer.verdict == OTLP_BAD && n == 1))
+	if (answer.verdict == OTLP_TAKEN || answer.verdict == OTLP_DENIED ||
+	    (answer.verdict == OTLP_BAD && n == 1))
 		otlp_settle(item, n, result, &answer, err->text);
 	return answer.verdict;
 }
 
-static int otlp_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result, uint64_t timeout_ns,
-			struct errmsg *err)
+static int otlp_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			uint64_t timeout_ns, struct errmsg *err)
 {
 	uint64_t now_ns = clock_mono_ns();
 	uint64_t deadline_ns = now_ns + timeout_ns;
@@ -264,8 +270,8 @@ static int otlp_deliver(struct sink *k, struct sink_item *item, size_t n, enum s
 
 /* --- ceems check ------------------------------------------------------------------------------------- */
 
-static void otlp_check_answer(const struct sink *k, const struct otlp_answer *answer, const char *why, sink_tell_fn *tell,
-			      void *ctx)
+static void otlp_check_answer(const struct sink *k, const struct otlp_answer *answer, const char *why,
+			      sink_tell_fn *tell, void *ctx)
 {
 	struct errmsg text;
 

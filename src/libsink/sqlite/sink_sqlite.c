@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink_sqlite.c - stores records as rows of the tables job and step in SqliteFile, as in MariaDB. A batch is one
- * transaction. If SQLite rejects a row, only its record is rolled back and refused. A repeated record writes the
- * same values into the same rows.
+ * sink_sqlite.c - stores records as rows of the tables job and step in SqliteFile, as in MariaDB. A batch is
+ * one transaction. If SQLite rejects a row, only its record is rolled back and refused. A repeated record
+ * writes the same values into the same rows.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -97,8 +97,8 @@ static int sqlite_connect(struct sink *k, struct errmsg *err)
 	if (rc == 0)
 		rc = sqlite_prepare_upsert(k, SQLROW_STEP, err);
 	if (rc == 0)
-		rc = sqlite_prepare(k, "INSERT OR IGNORE INTO usage_open VALUES (date(?1, 'unixepoch'))", &k->open_day,
-				    err);
+		rc = sqlite_prepare(k, "INSERT OR IGNORE INTO usage_open VALUES (date(?1, 'unixepoch'))",
+				    &k->open_day, err);
 	if (rc < 0)
 		return rc;
 	k->dev = st.st_dev;
@@ -160,8 +160,8 @@ static int sqlite_put_rows(struct sink *k, enum sqlrow_table t, struct errmsg *e
 	return rc;
 }
 
-static int sqlite_put_record(struct sink *k, const struct sink_item *item, const struct record *r, const char *job_key,
-			     struct errmsg *err)
+static int sqlite_put_record(struct sink *k, const struct sink_item *item, const struct record *r,
+			     const char *job_key, struct errmsg *err)
 {
 	int rc = 0;
 
@@ -171,8 +171,8 @@ static int sqlite_put_record(struct sink *k, const struct sink_item *item, const
 		/* mark the day open: its sums in usage_day become invalid */
 		(void)sqlite3_bind_int64(k->open_day, 1, (int64_t)r->submit);
 		rc = sqlite_step(k, k->open_day, err);
-		if (rc == 0 && sqlrow_add_job(&k->rows[SQLROW_JOB], item->key, item->key_len, item->json, item->json_len,
-					      r) < 0)
+		if (rc == 0 && sqlrow_add_job(&k->rows[SQLROW_JOB], item->key, item->key_len, item->json,
+					      item->json_len, r) < 0)
 			rc = errmsg_set(err, -ENOMEM, "out of memory");
 	}
 	if (rc == 0 && sqlrow_add_steps(&k->rows[SQLROW_STEP], job_key, strlen(job_key), r) < 0)
@@ -192,7 +192,10 @@ static int sqlite_parse(const struct sink_item *item, struct record **ret, char 
 	return record_from_json(item->json, item->json_len, ret, err);
 }
 
-/* Stores one item and sets its result. An error of the record makes it refused; -errno is an error of the file. */
+/*
+ * Stores one item and sets its result. An error of the record makes it refused; -errno
+ * is an error of the file.
+ */
 static int sqlite_take(struct sink *k, struct sink_item *item, enum sink_result *result, struct errmsg *err)
 {
 	struct record *record = NULL;
@@ -222,8 +225,8 @@ static int sqlite_take(struct sink *k, struct sink_item *item, enum sink_result 
 
 /* --- delivery ------------------------------------------------------------------------------------ */
 
-static int sqlite_store(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result, uint64_t timeout_ns,
-			struct errmsg *err)
+static int sqlite_store(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			uint64_t timeout_ns, struct errmsg *err)
 {
 	uint64_t deadline_ns = clock_mono_ns() + timeout_ns;
 	size_t i;
@@ -237,8 +240,8 @@ static int sqlite_store(struct sink *k, struct sink_item *item, size_t n, enum s
 	return rc == 0 ? store_db_exec(k->db, "COMMIT", k->path, err) : rc;
 }
 
-static int sqlite_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result, uint64_t timeout_ns,
-			  struct errmsg *err)
+static int sqlite_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			  uint64_t timeout_ns, struct errmsg *err)
 {
 	struct errmsg why = { 0 };
 	size_t i;

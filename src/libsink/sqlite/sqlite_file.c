@@ -15,7 +15,10 @@
 #define FILE_MODE 0640
 #define APPLICATION_ID 1667589490 /* "ceer": marks files of this sink; the store has another number */
 
-/* The tables of the newest schema; what brings each older schema to the next one; the views of the newest schema. */
+/*
+ * The tables of the newest schema; what brings each older schema to the next one; the
+ * views of the newest schema.
+ */
 static const char schema_tables[] =
 #include "src/libsink/sqlite/sqlite_0001-schema.inc"
 	;
@@ -45,7 +48,8 @@ int sqlite_file_check_disk(const struct settings *s, struct errmsg *err)
 	char folder[SETTINGS_PATH_MAX];
 
 	folder_of(s->sqlite_file, folder, sizeof(folder));
-	return *folder ? localfs_check(folder, "SqliteFile", err) : errmsg_set(err, -EINVAL, "SqliteFile is not set");
+	return *folder ? localfs_check(folder, "SqliteFile", err) :
+			 errmsg_set(err, -EINVAL, "SqliteFile is not set");
 }
 
 int sqlite_file_schema(sqlite3 *db, const char *path, int64_t *ret, struct errmsg *err)
@@ -98,10 +102,11 @@ static void fill_factors(sqlite3 *db, const struct settings *s)
 	struct fill fill = { .db = db, .path = s->sqlite_file };
 	struct emission_factor world;
 
-	if (sqlite3_prepare_v2(db,
-			       "INSERT OR REPLACE INTO emission_factor (kind, region, year, g_per_kwh, source) "
-			       "VALUES (?1, ?2, ?3, ?4, ?5)",
-			       -1, &fill.stmt, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(
+		    db,
+		    "INSERT OR REPLACE INTO emission_factor (kind, region, year, g_per_kwh, source) "
+		    "VALUES (?1, ?2, ?3, ?4, ?5)",
+		    -1, &fill.stmt, NULL) != SQLITE_OK)
 		return;
 	emission_world(&world);
 	if (fill_factor(&fill, &world, "", NULL) == 0)
@@ -109,7 +114,9 @@ static void fill_factors(sqlite3 *db, const struct settings *s)
 	(void)sqlite3_finalize(fill.stmt);
 }
 
-/* Migrates in one transaction, so that readers see the old schema or the new one. FROM 0: the file is empty. */
+/*
+ * Migrates in one transaction, so that readers see the old schema or the new one. FROM 0: the file is empty.
+ */
 static int file_migrate(sqlite3 *db, const struct settings *s, int64_t from, struct errmsg *err)
 {
 	const char *path = s->sqlite_file;
@@ -141,7 +148,8 @@ static int file_migrate_if_old(sqlite3 *db, const struct settings *s, struct err
 		return rc;
 	rc = store_db_exec(db, "BEGIN IMMEDIATE", path, err);
 	if (rc == 0)
-		rc = sqlite_file_schema(db, path, &schema, err); /* another process may have migrated it meanwhile */
+		/* another process may have migrated it meanwhile */
+		rc = sqlite_file_schema(db, path, &schema, err);
 	if (rc == 0)
 		rc = file_migrate(db, s, schema, err);
 	if (rc == 0)

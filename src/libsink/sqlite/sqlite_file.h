@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sqlite_file.h - opens SqliteFile, one file with the tables and views of the sink mariadb; sqlite.awk makes its schema
- * from that sink's. In WAL mode with synchronous=FULL, committed rows are on the disk and readers do not wait. The file
- * has mode 0640.
+ * sqlite_file.h - opens SqliteFile, one file with the tables and views of the sink mariadb; sqlite.awk makes
+ * its schema from that sink's. In WAL mode with synchronous=FULL, committed rows are on the disk and readers
+ * do not wait. The file has mode 0640.
  */
 #ifndef CEEMS_SQLITE_FILE_H
 #define CEEMS_SQLITE_FILE_H
@@ -15,9 +15,9 @@
 #define SQLITE_FILE_SCHEMA 2 /* PRAGMA user_version */
 
 /*
- * Opens the file for writing. Makes the file if it does not exist, and brings an older schema up to date. -EREMOTE: it is
- * on a network file system, where WAL destroys it; -EPROTO: it is another program's. A later schema is no error: its new
- * columns stay empty.
+ * Opens the file for writing. Makes the file if it does not exist, and brings an older schema up to date.
+ * -EREMOTE: it is on a network file system, where WAL destroys it; -EPROTO: it is another program's. A later
+ * schema is no error: its new columns stay empty.
  */
 int sqlite_file_open(const struct settings *s, sqlite3 **ret, struct errmsg *err);
 /* Opens the file for reading. -ENOENT: it does not exist. */

@@ -27,14 +27,16 @@ int sqlite_migrate_run(const struct settings *s, const struct migrate_options *o
 	if (rc < 0 && rc != -ENOENT)
 		return rc;
 	if (schema > SQLITE_FILE_SCHEMA)
-		return errmsg_set(err, -EPROTO, "%s has schema %" PRId64 " of a later version, this one knows %d: nothing "
-				  "is changed; run that version's ceems", path, schema, SQLITE_FILE_SCHEMA);
+		return errmsg_set(err, -EPROTO,
+				  "%s has schema %" PRId64 " of a later version, this one knows %d: nothing "
+				  "is changed; run that version's ceems",
+				  path, schema, SQLITE_FILE_SCHEMA);
 	if (schema == SQLITE_FILE_SCHEMA) {
 		db_report(options->report, options->ctx, "%s has schema %d", path, SQLITE_FILE_SCHEMA);
 		return 0;
 	}
-	db_report(options->report, options->ctx, "%s schema %d to %s", options->dry_run ? "would apply" : "applying",
-		  SQLITE_FILE_SCHEMA, path);
+	db_report(options->report, options->ctx, "%s schema %d to %s",
+		  options->dry_run ? "would apply" : "applying", SQLITE_FILE_SCHEMA, path);
 	if (options->dry_run)
 		return 0;
 	db = NULL;
@@ -53,7 +55,8 @@ struct run {
 };
 
 /* Gives the first value of the first row of SQL, with ARG as ?1. RET is "" if there is no row. */
-static int maintain_text(const struct run *r, const char *sql, const char *arg, char *ret, size_t size, struct errmsg *err)
+static int maintain_text(const struct run *r, const char *sql, const char *arg, char *ret, size_t size,
+			 struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	int result = sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL);
@@ -65,7 +68,9 @@ static int maintain_text(const struct run *r, const char *sql, const char *arg, 
 	}
 	ret[0] = '\0';
 	if (result == SQLITE_ROW)
-		(void)snprintf(ret, size, "%s", sqlite3_column_text(stmt, 0) ? (const char *)sqlite3_column_text(stmt, 0) : "");
+		(void)snprintf(ret, size, "%s",
+			       sqlite3_column_text(stmt, 0) ? (const char *)sqlite3_column_text(stmt, 0) :
+							      "");
 	else if (result != SQLITE_DONE)
 		rc = store_db_error(r->db, result, r->path, err);
 	(void)sqlite3_finalize(stmt);
@@ -96,29 +101,35 @@ static int maintain_day(const struct run *r, const char *sql, const char *day, s
 }
 
 /* Sums up a day, as maintain_close_day() of db_maintain.c does. */
-#define CLOSE_DAY                                                                                \
-	"DELETE FROM usage_day WHERE archived_id = 0 AND submit_day = ?1;"                       \
+#define CLOSE_DAY                                                                                  \
+	"DELETE FROM usage_day WHERE archived_id = 0 AND submit_day = ?1;"                         \
 	"INSERT INTO usage_day SELECT NULL, 0, u.* FROM usage_of_open AS u WHERE submit_day = ?1;" \
 	"DELETE FROM usage_open WHERE submit_day = ?1;"
 #define OF_DAY "submit_time >= ?1 AND submit_time < date(?1, '+1 day')"
-/* Sums up a day and deletes its jobs. If records come for it later, the day gets another row in `archived`. */
-#define DROP_DAY                                                                                  \
-	"INSERT OR IGNORE INTO usage_open VALUES (?1);" CLOSE_DAY                                 \
-	"INSERT INTO archived (partition_of, state, jobs)"                                        \
-	" SELECT ?1, 'gone', COUNT(*) FROM job WHERE " OF_DAY ";"                                 \
+/*
+ * Sums up a day and deletes its jobs. If records come for it later, the day gets another row in `archived`.
+ */
+#define DROP_DAY                                                                                            \
+	"INSERT OR IGNORE INTO usage_open VALUES (?1);" CLOSE_DAY                                           \
+	"INSERT INTO archived (partition_of, state, jobs)"                                                  \
+	" SELECT ?1, 'gone', COUNT(*) FROM job WHERE " OF_DAY ";"                                           \
 	"UPDATE usage_day SET archived_id = last_insert_rowid() WHERE archived_id = 0 AND submit_day = ?1;" \
-	"DELETE FROM step WHERE record_key IN (SELECT record_key FROM job WHERE " OF_DAY ");"     \
+	"DELETE FROM step WHERE record_key IN (SELECT record_key FROM job WHERE " OF_DAY ");"               \
 	"DELETE FROM job WHERE " OF_DAY ";"
 
-/* Runs SQL for each day before LIMIT that the query NEXT finds. With dry_run, only reports whether there are such days. */
-static int maintain_days(const struct run *r, const char *next, const char *limit, const char *sql, const char *what,
-			 struct errmsg *err)
+/*
+ * Runs SQL for each day before LIMIT that the query NEXT finds. With dry_run, only reports
+ * whether there are such days.
+ */
+static int maintain_days(const struct run *r, const char *next, const char *limit, const char *sql,
+			 const char *what, struct errmsg *err)
 {
 	char day[DAY_SIZE];
 	uint64_t n = 0;
 	int rc;
 
-	while ((rc = maintain_text(r, next, limit, day, sizeof(day), err)) == 0 && *day && !r->options->dry_run) {
+	while ((rc = maintain_text(r, next, limit, day, sizeof(day), err)) == 0 && *day &&
+	       !r->options->dry_run) {
 		rc = maintain_day(r, sql, day, err);
 		if (rc < 0)
 			return rc;
@@ -146,19 +157,21 @@ static int maintain_all(const struct run *r, struct errmsg *err)
 	int rc = maintain_before(r, OPEN_SECONDS, limit, err);
 
 	if (rc == 0)
-		rc = maintain_days(r, "SELECT MIN(submit_day) FROM usage_open WHERE submit_day < ?1", limit, CLOSE_DAY,
-				   "summed up", err);
+		rc = maintain_days(r, "SELECT MIN(submit_day) FROM usage_open WHERE submit_day < ?1", limit,
+				   CLOSE_DAY, "summed up", err);
 	if (rc == 0 && retention_s)
 		rc = maintain_before(r, retention_s, limit, err);
 	if (rc == 0 && retention_s)
-		rc = maintain_days(r,
-				   "SELECT date(submit_time) FROM job WHERE submit_time < ?1 GROUP BY date(submit_time) "
-				   "HAVING MAX(IFNULL(end_time, '9')) < ?1 ORDER BY 1 LIMIT 1",
-				   limit, DROP_DAY, "archived", err);
+		rc = maintain_days(
+			r,
+			"SELECT date(submit_time) FROM job WHERE submit_time < ?1 GROUP BY date(submit_time) "
+			"HAVING MAX(IFNULL(end_time, '9')) < ?1 ORDER BY 1 LIMIT 1",
+			limit, DROP_DAY, "archived", err);
 	return rc;
 }
 
-int sqlite_maintain_run(const struct settings *s, const struct db_maintain_options *options, struct errmsg *err)
+int sqlite_maintain_run(const struct settings *s, const struct db_maintain_options *options,
+			struct errmsg *err)
 {
 	struct run r = { .path = s->sqlite_file,
 			 .options = options,
@@ -171,7 +184,8 @@ int sqlite_maintain_run(const struct settings *s, const struct db_maintain_optio
 	if (rc == 0)
 		rc = sqlite_file_schema(r.db, r.path, &schema, err);
 	if (rc == 0 && schema > SQLITE_FILE_SCHEMA)
-		rc = errmsg_set(err, -EPROTO, "%s has schema %" PRId64 " of a later version: run that version's ceems",
+		rc = errmsg_set(err, -EPROTO,
+				"%s has schema %" PRId64 " of a later version: run that version's ceems",
 				r.path, schema);
 	if (rc == 0)
 		rc = maintain_all(&r, err);
@@ -181,12 +195,14 @@ int sqlite_maintain_run(const struct settings *s, const struct db_maintain_optio
 
 /* --- status and check ---------------------------------------------------------------------------- */
 
-int sqlite_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx, struct errmsg *err)
+int sqlite_status(const struct settings *s, const char *defaults_file, db_report_fn report, void *ctx,
+		  struct errmsg *err)
 {
 	static const struct db_status_row row[] = {
 		DB_STATUS_JOBS,
 		DB_STATUS_ARCHIVED,
-		{ "size, MiB", "SELECT page_count * page_size / 1048576 FROM pragma_page_count, pragma_page_size" },
+		{ "size, MiB",
+		  "SELECT page_count * page_size / 1048576 FROM pragma_page_count, pragma_page_size" },
 	};
 	struct run r = { .path = s->sqlite_file };
 	int64_t schema = 0;
@@ -236,6 +252,7 @@ void sqlite_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	} else {
 		(void)errmsg_set(&text, 0, "%s, schema %" PRId64, s->sqlite_file, schema);
 		tell(ctx, schema > SQLITE_FILE_SCHEMA ? SINK_WARN : SINK_GOOD, SETTING_N,
-		     schema > SQLITE_FILE_SCHEMA ? "install the version that made the schema" : NULL, text.text);
+		     schema > SQLITE_FILE_SCHEMA ? "install the version that made the schema" : NULL,
+		     text.text);
 	}
 }

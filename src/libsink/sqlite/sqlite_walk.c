@@ -24,7 +24,8 @@ static int open_filled(const struct settings *s, sqlite3 **ret, struct errmsg *e
 	return 0;
 }
 
-static int walk_rows(sqlite3 *db, const char *path, sqlite3_stmt *stmt, const struct db_walk *w, struct errmsg *err)
+static int walk_rows(sqlite3 *db, const char *path, sqlite3_stmt *stmt, const struct db_walk *w,
+		     struct errmsg *err)
 {
 	int result;
 	int rc = 0;

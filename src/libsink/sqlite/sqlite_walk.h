@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sqlite_walk.h - members of struct sink_db that read jobs from SqliteFile. A sink may write at the same time. */
+/*
+ * sqlite_walk.h - members of struct sink_db that read jobs from SqliteFile. A sink
+ * may write at the same time.
+ */
 #ifndef CEEMS_SQLITE_WALK_H
 #define CEEMS_SQLITE_WALK_H
 

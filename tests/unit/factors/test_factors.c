@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Providers' answers: parsing, validation, and which provider's value is used. Requests: tests/cmd/factors.py. */
+/*
+ * Providers' answers: parsing, validation, and which provider's value is used.
+ * Requests: tests/cmd/factors.py.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -43,9 +46,8 @@ static const char *as_text(const struct factor_point *p, size_t n)
 	for (i = 0; i < n && len < sizeof(text) - 200; i++) {
 		rfc3339_utc(p[i].from_s, from);
 		rfc3339_utc(p[i].until_s, until);
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.5s %.5s %u %s\n",
-					from + 11, until + 11,
-					(unsigned int)p[i].factor.mg_per_kwh, p[i].factor.source);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%.5s %.5s %u %s\n", from + 11,
+					until + 11, (unsigned int)p[i].factor.mg_per_kwh, p[i].factor.source);
 	}
 	return text;
 }
@@ -53,8 +55,8 @@ static const char *as_text(const struct factor_point *p, size_t n)
 /* --- answers ------------------------------------------------------------------------------- */
 
 #define RTE(rows) "{\"total_count\":3,\"results\":[" rows "]}"
-#define WATTTIME(rows, units)                                                            \
-	"{\"data\":[" rows "],\"meta\":{\"region\":\"CAISO_NORTH\",\"signal_type\":"     \
+#define WATTTIME(rows, units)                                                        \
+	"{\"data\":[" rows "],\"meta\":{\"region\":\"CAISO_NORTH\",\"signal_type\":" \
 	"\"co2_moer\",\"units\":\"" units "\",\"data_point_period_seconds\":300}}"
 
 static const struct {
@@ -76,8 +78,7 @@ static const struct {
 	{ "rte", "FR", RTE("{\"taux_co2\":-0.5}"), "a negative value: -0.5", NULL },
 	{ "rte", "FR", RTE("{\"taux_co2\":1e40}"), "a value above any grid's: 1e40", NULL },
 	{ "rte", "FR", RTE(""), NULL, "" },
-	{ "rte", "FR", RTE("{\"taux_co2\":null,\"date_heure\":\"2026-11-22T10:00:00+00:00\"}"), NULL,
-	  "" },
+	{ "rte", "FR", RTE("{\"taux_co2\":null,\"date_heure\":\"2026-11-22T10:00:00+00:00\"}"), NULL, "" },
 	/* the newest first; the night in which clocks in Paris show 2 h twice, in local time */
 	{ "rte", "FR",
 	  RTE("{\"date_heure\":\"2026-10-25T02:15:00+01:00\",\"taux_co2\":31.2345},"
@@ -92,11 +93,10 @@ static const struct {
 	  NULL,
 	  "09:30 10:00 0 NESO Carbon Intensity API (CC BY 4.0)\n"
 	  "10:00 10:30 270000 NESO Carbon Intensity API (CC BY 4.0) (forecast)\n" },
-	{ "uk", "13", "{\"data\":{\"regionid\":12,\"data\":[]}}", "another zone than region 13",
-	  NULL },
+	{ "uk", "13", "{\"data\":{\"regionid\":12,\"data\":[]}}", "another zone than region 13", NULL },
 	{ "uk", "13", "{\"data\":[]}", "another zone than region 13", NULL },
-	{ "uk", "London", "{\"data\":{\"regionid\":13,\"data\":[]}}",
-	  "another zone than region London", NULL },
+	{ "uk", "London", "{\"data\":{\"regionid\":13,\"data\":[]}}", "another zone than region London",
+	  NULL },
 	{ "uk", "13",
 	  "{\"data\":[{\"regionid\":13,\"data\":[{\"from\":\"2026-11-22T10:00Z\","
 	  "\"to\":\"2026-11-22T10:30Z\",\"intensity\":{\"forecast\":88,\"index\":\"low\"}}]}]}",
@@ -105,8 +105,7 @@ static const struct {
 	  "the answer has not as many values as times", NULL },
 	{ "energycharts", "de", "{\"unix_seconds\":[1],\"co2eq\":[1],\"co2eq_forecast\":[]}",
 	  "the answer has not as many values as times", NULL },
-	{ "energycharts", "de", "{\"unix_seconds\":[null],\"co2eq\":[1]}", "a value without a time",
-	  NULL },
+	{ "energycharts", "de", "{\"unix_seconds\":[null],\"co2eq\":[1]}", "a value without a time", NULL },
 	{ "energycharts", "de", "{\"unix_seconds\":[1795341600],\"co2eq\":[491.5]}", NULL,
 	  "10:00 10:15 491500 Energy-Charts, Fraunhofer ISE (CC BY 4.0)\n" },
 	/* hours */
@@ -116,8 +115,8 @@ static const struct {
 	  NULL,
 	  "09:00 10:00 40500 Energy-Charts, Fraunhofer ISE (CC BY 4.0)\n"
 	  "10:00 11:00 41250 Energy-Charts, Fraunhofer ISE (CC BY 4.0) (forecast)\n" },
-	{ "electricitymaps", "DE", "{\"zone\":\"DE\",\"history\":null}",
-	  "the answer has no list 'history'", NULL },
+	{ "electricitymaps", "DE", "{\"zone\":\"DE\",\"history\":null}", "the answer has no list 'history'",
+	  NULL },
 	{ "electricitymaps", "DE", "{\"zone\":\"DE\",\"temporalGranularity\":\"daily\"}",
 	  "an unknown temporalGranularity", NULL },
 	{ "electricitymaps", "DE",
@@ -157,8 +156,7 @@ static void test_answers(void)
 		struct provider_ask ask = ask_of(answers[i].provider, answers[i].zone, "XX");
 		struct points p = { 0 };
 		struct errmsg err = { 0 };
-		int rc = ask.provider->parse(&ask, answers[i].text, strlen(answers[i].text), &p,
-					     &err);
+		int rc = ask.provider->parse(&ask, answers[i].text, strlen(answers[i].text), &p, &err);
 
 		is_int(rc, answers[i].error ? -EINVAL : 0, answers[i].provider);
 		if (answers[i].error)
@@ -180,8 +178,7 @@ static void test_answers(void)
 
 /* --- can they be true? --------------------------------------------------------------------- */
 
-static void push(struct points *p, const struct provider_ask *ask, const char *from, uint64_t s,
-		 uint64_t mg)
+static void push(struct points *p, const struct provider_ask *ask, const char *from, uint64_t s, uint64_t mg)
 {
 	struct errmsg err = { 0 };
 
@@ -268,8 +265,9 @@ static void test_tenfold(void)
 	is_int(validate_points(&rte, &known, false, &p, &doubts, &err), 0, "more than that");
 	is_str(as_text(p.point, p.n), "10:15 10:30 31000 RTE eCO2mix\n", "is left out, the next is taken");
 	is_u64(doubts, 1, "one value is counted as doubtful");
-	is_str(err.text, "300.001 g/kWh at 2026-11-22T10:00:00Z is more than 10 times the last value, "
-			 "30.000 at 2026-11-20T09:00:00Z",
+	is_str(err.text,
+	       "300.001 g/kWh at 2026-11-22T10:00:00Z is more than 10 times the last value, "
+	       "30.000 at 2026-11-20T09:00:00Z",
 	       "and the message names it");
 	points_fini(&p);
 	push(&p, &rte, "2026-11-22T10:00:00Z", 900, 300001);
@@ -282,8 +280,7 @@ static void test_tenfold(void)
 	push(&p, &maps, "2026-11-22T10:15:00Z", 900, 0);
 	push(&p, &maps, "2026-11-22T10:30:00Z", 600, 100001);
 	is_int(validate_points(&maps, &known, false, &p, &doubts, &err), 0, "a grid of water and wind");
-	is_str(as_text(p.point, p.n),
-	       "10:00 10:15 100000 Electricity Maps\n10:15 10:30 0 Electricity Maps\n",
+	is_str(as_text(p.point, p.n), "10:00 10:15 100000 Electricity Maps\n10:15 10:30 0 Electricity Maps\n",
 	       "may jump to 100 g/kWh");
 	points_fini(&p);
 	push(&p, &moer, "2026-11-22T10:00:00Z", 900, 0);
@@ -296,8 +293,8 @@ static void test_tenfold(void)
 
 /* --- whose word counts --------------------------------------------------------------------- */
 
-static void merge(struct factor_series *s, const char *preference, const char *provider,
-		  const char *from, uint64_t length_s, uint64_t mg)
+static void merge(struct factor_series *s, const char *preference, const char *provider, const char *from,
+		  uint64_t length_s, uint64_t mg)
 {
 	struct provider_ask ask = ask_of(provider, "x", "FR");
 	struct points p = { 0 };

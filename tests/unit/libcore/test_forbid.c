@@ -6,7 +6,9 @@
 
 #include "tap.h"
 
-#define PERF (PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | PERF_GROUP_EVENTS)
+#define PERF                                                                                 \
+	(PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | \
+	 PERF_GROUP_EVENTS)
 #define ALL (PERF | FORBID_PROFILE | FORBID_TRACE)
 
 static void test_refused(void)
@@ -14,13 +16,15 @@ static void test_refused(void)
 	static const struct {
 		const char *text, *says;
 	} t[] = {
-		{ "debug", "'debug' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as io+trace)" },
+		{ "debug", "'debug' is not partition:NAME:OPTIONS or account:NAME:OPTIONS (OPTIONS such as "
+			   "io+trace)" },
 		{ "partition:debug", "'partition:debug' is not" },
 		{ "partition::all", "'partition::all' is not" },
 		{ "partition:debug:", "'partition:debug:' is not" },
 		{ "qos:high:all", "'qos' is neither partition nor account" },
 		{ ":debug:all", "'' is neither" },
-		{ "partition:debug:bpf", "'bpf' is not hw, sw, io, net, sched, events, perf, profile, trace or all" },
+		{ "partition:debug:bpf",
+		  "'bpf' is not hw, sw, io, net, sched, events, perf, profile, trace or all" },
 		{ "partition:debug:io+", "'' is not hw" },
 		{ "partition:debug:io trace", "'io trace' is not hw" },
 		{ "partition:debug:all,account:guests:alll", "'alll'" },
@@ -40,7 +44,8 @@ static void test_refused(void)
 
 static void test_found(void)
 {
-	static const char setting[] = "partition:debug:profile, Account:guests:io+trace,account:guests:NET,partition:a:b:hw,";
+	static const char setting[] =
+		"partition:debug:profile, Account:guests:io+trace,account:guests:NET,partition:a:b:hw,";
 	static const struct {
 		const char *setting, *partition, *account;
 		uint32_t mask;
@@ -50,7 +55,8 @@ static void test_found(void)
 		{ setting, "batch", "", 0 },
 		{ setting, "debug", "physics", FORBID_PROFILE },
 		{ setting, "batch", "guests", PERF_GROUP_IO | PERF_GROUP_NET | FORBID_TRACE },
-		{ setting, "debug", "Guests", PERF_GROUP_IO | PERF_GROUP_NET | FORBID_TRACE | FORBID_PROFILE },
+		{ setting, "debug", "Guests",
+		  PERF_GROUP_IO | PERF_GROUP_NET | FORBID_TRACE | FORBID_PROFILE },
 		{ setting, "guests", "debug", 0 },
 		{ setting, "debug2", "guest", 0 },
 		{ setting, "a:b", "", PERF_GROUP_HW },

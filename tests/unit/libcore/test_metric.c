@@ -77,7 +77,8 @@ int main(void)
 
 	is_u64(metric_to_tres(METRIC_ENERGY, 1499999), 1, "1.499999 J is 1 J");
 	is_u64(metric_to_tres(METRIC_ENERGY, 1500000), 2, "1.5 J is 2 J");
-	is_u64(metric_to_tres(METRIC_ENERGY, UINT64_MAX), 18446744073710, "the largest value does not overflow");
+	is_u64(metric_to_tres(METRIC_ENERGY, UINT64_MAX), 18446744073710,
+	       "the largest value does not overflow");
 	is_u64(metric_to_tres(METRIC_PAGE_FAULTS, 7), 7, "counts stay as they are");
 	is_u64(metric_to_tres(METRIC_IO_READ_BYTES, 7), 7, "as do bytes");
 	is_u64(metric_to_tres(METRIC_CYCLES, 7501), 8, "cycles are thousands");
@@ -119,10 +120,13 @@ int main(void)
 	ok(strstr(line, "fs/ceems,") && strstr(strstr(line, "fs/ceems,") + 1, "fs/ceems,") == NULL,
 	   "each TRES once");
 	is_int(metric_tres_line(METRIC_SET_ALL, line, 20), -ENOSPC, "too small a buffer");
-	is_int(metric_set_of(METRIC_CPU_ENERGY_STATIC), METRIC_SET_BASIC, "a TRES is in the set of its other side");
-	is_int(metric_set_of(METRIC_IO_READ_BYTES), METRIC_SET_STANDARD, "a metric that needs no request is standard");
+	is_int(metric_set_of(METRIC_CPU_ENERGY_STATIC), METRIC_SET_BASIC,
+	       "a TRES is in the set of its other side");
+	is_int(metric_set_of(METRIC_IO_READ_BYTES), METRIC_SET_STANDARD,
+	       "a metric that needs no request is standard");
 	is_int(metric_set_of(METRIC_CYCLES), METRIC_SET_ALL, "counters of a CPU are not");
 	is_int(metric_tres_line(METRIC_SET_BASIC, line, sizeof(line)), 0, "the TRES line of the basic set");
-	ok(strstr(line, "ic/ceems_nodes") && !strstr(line, "ic/ceems_io_calls"), "  has no TRES of other sets");
+	ok(strstr(line, "ic/ceems_nodes") && !strstr(line, "ic/ceems_io_calls"),
+	   "  has no TRES of other sets");
 	return done_testing();
 }

@@ -81,8 +81,7 @@ int main(void)
 	bool fits = true;
 
 	values_init(&f);
-	is_str(metric_text(&f, METRIC_ENERGY, buf, sizeof(buf)), "n/a (not measured)",
-	       "unknown is not 0");
+	is_str(metric_text(&f, METRIC_ENERGY, buf, sizeof(buf)), "n/a (not measured)", "unknown is not 0");
 	for (r = REASON_NOT_MEASURED; r < REASON_N; r++) {
 		values_miss(&f, METRIC_ENERGY, r);
 		metric_text(&f, METRIC_ENERGY, buf, sizeof(buf));
@@ -92,8 +91,7 @@ int main(void)
 	ok(fits, "every reason fits");
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		values_set(&f, cases[i].m, cases[i].value);
-		is_str(metric_text(&f, cases[i].m, buf, sizeof(buf)), cases[i].want,
-		       cases[i].want);
+		is_str(metric_text(&f, cases[i].m, buf, sizeof(buf)), cases[i].want, cases[i].want);
 	}
 	for (i = 0; i < sizeof(kwh) / sizeof(kwh[0]); i++)
 		is_str(metric_text_kwh(kwh[i].uj, buf, sizeof(buf)), kwh[i].want, kwh[i].want);
@@ -108,8 +106,7 @@ int main(void)
 		values_set(&f, METRIC_LAST_FACTOR, factors[i].last);
 		values_set(&f, METRIC_STATIC_FACTOR, factors[i].fixed);
 		values_set(&f, METRIC_DEFAULT_FACTOR, 0);
-		is_str(metric_text_factors(&f, text, sizeof(text)), factors[i].want,
-		       factors[i].want);
+		is_str(metric_text_factors(&f, text, sizeof(text)), factors[i].want, factors[i].want);
 	}
 	return done_testing();
 }

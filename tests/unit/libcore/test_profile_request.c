@@ -47,7 +47,8 @@ static void test_taken(void)
 		{ "offcpu,kernel,9", 9, PROFILE_REQUEST_KERNEL | PROFILE_REQUEST_OFFCPU },
 		{ "maps", 99, PROFILE_REQUEST_USER | PROFILE_REQUEST_MAPS },
 		{ "offcpu,maps,both", 99,
-		  PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL | PROFILE_REQUEST_OFFCPU | PROFILE_REQUEST_MAPS },
+		  PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL | PROFILE_REQUEST_OFFCPU |
+			  PROFILE_REQUEST_MAPS },
 		{ "cycles", 99, PROFILE_REQUEST_USER | PROFILE_REQUEST_CYCLES },
 		{ "999,kernel,offcpu,cycles", 999,
 		  PROFILE_REQUEST_KERNEL | PROFILE_REQUEST_OFFCPU | PROFILE_REQUEST_CYCLES },
@@ -62,9 +63,12 @@ static void test_taken(void)
 		is_u64(w.stacks, t[i].stacks, "  and its stacks");
 	}
 	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_KERNEL), "both", "a name");
-	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_OFFCPU), "user,offcpu", "one with waits");
-	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_MAPS), "user", "one with maps");
-	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_CYCLES), "user", "one with cycles");
+	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_OFFCPU), "user,offcpu",
+	       "one with waits");
+	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_MAPS), "user",
+	       "one with maps");
+	is_str(profile_request_stacks_name(PROFILE_REQUEST_USER | PROFILE_REQUEST_CYCLES), "user",
+	       "one with cycles");
 	is_str(profile_request_stacks_name(0), "none", "nothing was asked for");
 }
 

@@ -14,7 +14,9 @@ static const struct {
 } bad[] = {
 	{ "SampleInterval=1ms", ":1: SampleInterval: '1ms' is not between 50ms and 1m" },
 	{ "PUE=0.9", ":1: PUE: '0.9' is not between 1 and 5" },
-	{ "EnergySources=rapl,magic", ":1: EnergySources: 'magic' is not one of auto, rapl, hwmon, cray, ipmi, redfish, nvml, rocm, external, model" },
+	{ "EnergySources=rapl,magic",
+	  ":1: EnergySources: 'magic' is not one of auto, rapl, hwmon, cray, ipmi, redfish, nvml, rocm, "
+	  "external, model" },
 	{ "Sinks=kafka, mysql", ":1: Sinks: 'mysql' is not one of file, kafka, mariadb, otlp, sqlite" },
 	{ "TraceDir=traces", ":1: TraceDir: 'traces' is not an absolute path" },
 	{ "LedgerDir=run/ceems", ":1: LedgerDir: 'run/ceems' is not an absolute path" },
@@ -22,12 +24,12 @@ static const struct {
 	  ":1: Filesystems: 'data' is not home, project, scratch or local" },
 	{ "PerfDefault=hw,flops", ":1: PerfDefault: unknown group 'flops'; known are hw (default), "
 				  "sw, io, net, sched, events:NAME,.." },
-	{ "ForbidOptions=partition:debug:bpf", ":1: ForbidOptions: 'bpf' is not hw, sw, io, net, sched, events, perf, "
-					       "profile, trace or all" },
+	{ "ForbidOptions=partition:debug:bpf",
+	  ":1: ForbidOptions: 'bpf' is not hw, sw, io, net, sched, events, perf, "
+	  "profile, trace or all" },
 	{ "EmissionMaxAge=59s", ":1: EmissionMaxAge: '59s' is not between 1m and 31d" },
 	{ "EmissionMaxAge=32d", ":1: EmissionMaxAge: '32d' is not between 1m and 31d" },
-	{ "MarketFactor=5000.001",
-	  ":1: MarketFactor: '5000.001' is above any grid, in g/kWh" },
+	{ "MarketFactor=5000.001", ":1: MarketFactor: '5000.001' is above any grid, in g/kWh" },
 	{ "MarketFactor=0", ": MarketFactor needs MarketSource" },
 	{ "EmbodiedGramsPerCpuHour=1001",
 	  ":1: EmbodiedGramsPerCpuHour: '1001' is above 1000 g per hour of a CPU" },
@@ -35,9 +37,11 @@ static const struct {
 	{ "EmbodiedGramsPerCpuHour=1", ": EmbodiedGramsPerCpuHour needs EmbodiedSource" },
 	{ "MariadbRetention=30d", ":1: MariadbRetention: '30d' is below 31d; 0 is for ever" },
 	{ "TextfileMode=rw", ":1: TextfileMode: 'rw' is not a mode in octal, such as 0640" },
-	{ "TextfileMode=0666", ":1: TextfileMode: '0666' is not one of 0400 to 0644: others may read, not write" },
-	{ "TextfileMode=77777777777777777777777", ":1: TextfileMode: '77777777777777777777777' is not a mode in "
-						  "octal, such as 0640" },
+	{ "TextfileMode=0666",
+	  ":1: TextfileMode: '0666' is not one of 0400 to 0644: others may read, not write" },
+	{ "TextfileMode=77777777777777777777777",
+	  ":1: TextfileMode: '77777777777777777777777' is not a mode in "
+	  "octal, such as 0640" },
 	{ "NvmlLibrary=/x", ":1: NvmlLibrary: unknown key" },
 };
 

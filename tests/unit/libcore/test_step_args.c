@@ -15,7 +15,8 @@ static void test_refused(void)
 		const char *want;
 	} t[] = {
 		{ "nothing", { NULL }, "argument uid= is missing" },
-		{ "one is missing", { "uid=1", "groups=2", "dir=/", "bytes=3" },
+		{ "one is missing",
+		  { "uid=1", "groups=2", "dir=/", "bytes=3" },
 		  "argument file= is missing" },
 		{ "unknown", { "uid=1", "group=2" }, "unknown argument 'group=2'" },
 		{ "without a value", { "uid" }, "unknown argument 'uid'" },

@@ -31,7 +31,8 @@ static void test_sha256(void)
 	static const struct {
 		size_t len; /* of 'a's */
 		const char *hash;
-	} lengths[] = { /* as sha256sum has them; 55, 56 and 64 are the borders of a block */
+	} lengths[] = {
+		/* as sha256sum has them; 55, 56 and 64 are the borders of a block */
 		{ 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
 		{ 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318" },
 		{ 56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a" },
@@ -42,7 +43,8 @@ static void test_sha256(void)
 	size_t i;
 
 	memset(many, 'a', sizeof(many));
-	is_str(hash_of("abc", 3), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "FIPS 180-4's example");
+	is_str(hash_of("abc", 3), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+	       "FIPS 180-4's example");
 	for (i = 0; i < ARRAY_SIZE(lengths); i++)
 		is_str(hash_of(many, lengths[i].len), lengths[i].hash, "a text of this length");
 }
@@ -71,7 +73,8 @@ static void test_parse(void)
 		{ "$(id)0000000000000000000000000000000000000000000000000000", NULL, "hostile" },
 		{ "00-" T "-" S "-01", "00-" T "-" S "-01", "sampled" },
 		{ "00-" T "-" S "-00", "00-" T "-" S "-00", "not sampled" },
-		{ "00-" T "-" S "-ff", "00-" T "-" S "-01", "flags that version 00 does not have are not passed on" },
+		{ "00-" T "-" S "-ff", "00-" T "-" S "-01",
+		  "flags that version 00 does not have are not passed on" },
 		{ "cc-" T "-" S "-01-more", "00-" T "-" S "-01", "a later version is read as 00" },
 	};
 	struct trace_context c;
@@ -87,8 +90,10 @@ static void test_parse(void)
 		trace_context_format(&c, back);
 		is_str(back, rows[i].back, "  written");
 	}
-	ok(trace_context_parse("00-" T "-0000000000000000-01", /* may_begin= */ true, &c), "a trace that begins with the job");
-	ok(!trace_context_parse("00-00000000000000000000000000000000-" S "-01", /* may_begin= */ true, &c), "not one of zeros");
+	ok(trace_context_parse("00-" T "-0000000000000000-01", /* may_begin= */ true, &c),
+	   "a trace that begins with the job");
+	ok(!trace_context_parse("00-00000000000000000000000000000000-" S "-01", /* may_begin= */ true, &c),
+	   "not one of zeros");
 }
 
 /* As doc/traces.md tells others to compute them, with sha256sum. */

@@ -45,8 +45,8 @@ static void test_max(void)
 		       spreads[i].rc, spreads[i].what);
 		is_u64(max, spreads[i].rc ? 1 : 7000000, "  the largest, in ns");
 		is_u64(rank, spreads[i].rc ? 1 : 2, "  and whose it is");
-		ok(tresmap_max(&map, METRIC_ENERGY, "3=5", "3=0", &f, spreads[i].nnodes, &max,
-			       &rank) == -ENODATA,
+		ok(tresmap_max(&map, METRIC_ENERGY, "3=5", "3=0", &f, spreads[i].nnodes, &max, &rank) ==
+			   -ENODATA,
 		   "  nodes that know CPU time say nothing of energy");
 	}
 	tresmap_learn(&map, 1003, "ic", "ceems_memory");
@@ -54,7 +54,8 @@ static void test_max(void)
 	is_int(tresmap_max(&map, METRIC_MEMORY_PEAK, "1003=4096", "1003=2", &f, 3, &max, &rank), -ENODATA,
 	       "memory: CPU time of all nodes is known, memory of two");
 	values_set(&f, METRIC_MEMORY_NODES, 3);
-	is_int(tresmap_max(&map, METRIC_MEMORY_PEAK, "1003=4096", "1003=2", &f, 3, &max, &rank), 0, "of all three");
+	is_int(tresmap_max(&map, METRIC_MEMORY_PEAK, "1003=4096", "1003=2", &f, 3, &max, &rank), 0,
+	       "of all three");
 	ok(max == 4096 && rank == 2, "its bytes and whose they are");
 	tresmap_read(&map, "1003=9000", "1003=4096", SIDE_IN, &f);
 	is_u64(f.value[METRIC_MEMORY_PEAK], 4096, "the step's peak is the largest of a node, not the sum");
@@ -96,8 +97,7 @@ int main(void)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		value = 42;
-		is_int(tresmap_value(cases[i].usage, cases[i].id, &value), cases[i].rc,
-		       cases[i].what);
+		is_int(tresmap_value(cases[i].usage, cases[i].id, &value), cases[i].rc, cases[i].what);
 		is_u64(value, cases[i].rc ? 42 : cases[i].value, "  and its value");
 	}
 
@@ -112,7 +112,8 @@ int main(void)
 	tresmap_learn(&map, 1005, "ic", "ceems_cpu_energy");
 	tresmap_learn(&map, 1006, "ic", "ceems_by_counters");
 	tresmap_learn(&map, 1007, "ic", "ceems_nodes");
-	tresmap_read(&map, "3=5,1004=17,1005=4,1006=3,1007=2", "3=4,1004=9,1005=3,1006=2,1007=1", SIDE_IN, &f);
+	tresmap_read(&map, "3=5,1004=17,1005=4,1006=3,1007=2", "3=4,1004=9,1005=3,1006=2,1007=1", SIDE_IN,
+		     &f);
 	tresmap_read(&map, "3=250,1005=1,1006=5000000", NULL, SIDE_OUT, &f);
 	ok(!values_has(&f, METRIC_SENSOR_LAG), "the sum of lags over nodes says nothing");
 	tresmap_read(&map, "3=250,1005=1,1006=10000000,1007=2", "1006=5000000,1007=1", SIDE_OUT, &f);
@@ -122,7 +123,8 @@ int main(void)
 	is_u64(f.value[METRIC_CPU_ENERGY_STATIC], 1000000, "out");
 	is_u64(f.value[METRIC_SENSOR_LAG], 5000000000, "the largest of the nodes");
 	is_u64(f.value[METRIC_BY_COUNTERS], 3000000, "what shares its TRES is a sum");
-	ok(f.value[METRIC_ENERGY_NODES] == 2 && f.value[METRIC_CPU_TIME_NODES] == 2, "and so are nodes that know");
+	ok(f.value[METRIC_ENERGY_NODES] == 2 && f.value[METRIC_CPU_TIME_NODES] == 2,
+	   "and so are nodes that know");
 	ok(!values_has(&f, METRIC_DRAM_ENERGY), "what is not there stays unknown");
 	test_max();
 	return done_testing();

@@ -29,19 +29,18 @@ static const struct {
 	{ HEAD "FR,FRA,2024,,France\n", -EINVAL, ":2: not a factor in gCO2e/kWh" },
 	{ HEAD "FR,FRA,2024,44180,France\n", -EINVAL, ":2: not a factor in gCO2e/kWh" },
 	{ HEAD "FR,FRA,2024,44.18,France\n\nXX", -EINVAL, ":4: fewer than 5 fields" },
-	{ HEAD "FR,FRA,2024,44.18,France\nFR,FRA,2023,50,France\n", -EINVAL,
-	  ":3: FR is listed twice" },
+	{ HEAD "FR,FRA,2024,44.18,France\nFR,FRA,2023,50,France\n", -EINVAL, ":3: FR is listed twice" },
 };
 
 static const struct {
 	uint64_t energy_uj, ug_per_kwh, pue_milli, ng;
 } ng[] = {
 	{ 0, 475000000, 1000, 0 },
-	{ 3600000, 1000000, 1000, 1000 },    /* 1 uWh at 1 g/kWh is 1 ug */
+	{ 3600000, 1000000, 1000, 1000 }, /* 1 uWh at 1 g/kWh is 1 ug */
 	{ UINT64_C(3600000000000), 475000000, 1350, UINT64_C(641250000000) },
-	{ 1, 1799999999, 1000, 0 },	     /* just below half */
-	{ 1, 1800000000, 1000, 1 },	     /* half */
-	{ 3, 1800000000, 1000, 2 },	     /* one and a half */
+	{ 1, 1799999999, 1000, 0 }, /* just below half */
+	{ 1, 1800000000, 1000, 1 }, /* half */
+	{ 3, 1800000000, 1000, 2 }, /* one and a half */
 	{ UINT64_C(1000000000000000), UINT64_C(5000000000), 5000, UINT64_C(6944444444444444) },
 	{ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
 	{ UINT64_MAX, UINT64_C(3600000000), 1001, UINT64_MAX },
@@ -51,8 +50,13 @@ static const struct {
 static const struct {
 	const char *country, *code;
 } meant[] = {
-	{ "United Kingdom", "GB" }, { "great britain", "GB" }, { "Saint Vincent and the Grenadines", "VC" },
-	{ "United States of America", "US" }, { "Czech Republic", "CZ" }, { "GER", "DE" }, { "sui", "CH" },
+	{ "United Kingdom", "GB" },
+	{ "great britain", "GB" },
+	{ "Saint Vincent and the Grenadines", "VC" },
+	{ "United States of America", "US" },
+	{ "Czech Republic", "CZ" },
+	{ "GER", "DE" },
+	{ "sui", "CH" },
 };
 
 static void write_table(const char *path, const char *text)
@@ -92,7 +96,9 @@ static void test_shipped(void)
 		ok(strstr(err.text, want) != NULL, "  %s", want);
 	}
 	is_int(emission_lookup(path, "Atlantis", &f, &err), -ENOENT, "a name that no country has");
-	ok(strstr(err.text, "no country 'Atlantis'; a country is an ISO 3166 code of two or three letters, such as GB") != NULL,
+	ok(strstr(err.text,
+		  "no country 'Atlantis'; a country is an ISO 3166 code of two or three letters, such as "
+		  "GB") != NULL,
 	   "  the error says what a code is");
 	is_int(emission_lookup(path, "XXX", &f, &err), -ENOENT, "three letters that no country has");
 }

@@ -23,8 +23,9 @@ static struct factor_series series;
 
 static void add(uint64_t from, uint64_t until, uint64_t mg, enum emission_kind kind)
 {
-	struct factor_point p = { T0 + from, T0 + until, T0,
-				  { .mg_per_kwh = mg, .kind = kind, .region = "FR", .source = "x" } };
+	struct factor_point p = {
+		T0 + from, T0 + until, T0, { .mg_per_kwh = mg, .kind = kind, .region = "FR", .source = "x" }
+	};
 	struct errmsg err;
 
 	if (factor_series_add(&series, &p, &err) < 0)
@@ -42,10 +43,10 @@ static const struct {
 	{ "the first point begins", 0, FACTOR_STATIC, FACTOR_FRESH, 44180, 50000, 900 },
 	{ "the factor changes", 900, FACTOR_FRESH, FACTOR_FRESH, 50000, 500000, 1800 },
 	{ "the provider is late", 1800, FACTOR_FRESH, FACTOR_FRESH, 500000, 500000, 1800 },
-	{ "the last point is older than fresh_age", 1800 + HOUR, FACTOR_FRESH, FACTOR_LAST, 500000,
-	  500000, 1800 },
-	{ "the last point is older than max_age", 1800 + 6 * HOUR, FACTOR_LAST, FACTOR_STATIC, 500000,
-	  44180, 0 },
+	{ "the last point is older than fresh_age", 1800 + HOUR, FACTOR_FRESH, FACTOR_LAST, 500000, 500000,
+	  1800 },
+	{ "the last point is older than max_age", 1800 + 6 * HOUR, FACTOR_LAST, FACTOR_STATIC, 500000, 44180,
+	  0 },
 	{ "the provider is back", 8 * HOUR, FACTOR_STATIC, FACTOR_FRESH, 44180, 60000, 9 * HOUR },
 };
 
@@ -58,8 +59,7 @@ static void test_moments(void)
 		uint64_t t = (T0 + moments[i].at_s) * S;
 
 		factor_chain_mix(&chain, t - 1, t - 1, &m);
-		is_str(factor_step_name(m.now_step), factor_step_name(moments[i].before),
-		       moments[i].name);
+		is_str(factor_step_name(m.now_step), factor_step_name(moments[i].before), moments[i].name);
 		is_u64(m.mean_ug_per_kwh, moments[i].mg_before * 1000, "a nanosecond before");
 		factor_chain_mix(&chain, t, t, &m);
 		is_str(factor_step_name(m.now_step), factor_step_name(moments[i].at), "at it");
@@ -82,15 +82,21 @@ static const struct {
 	{ "a quarter", 899 * S, 903 * S, { 4 * S }, 387500000, 1 },
 	{ "a nanosecond of three", 900 * S - 2, 900 * S + 1, { 3 }, 200000000, 1 },
 	{ "rounded to nearest", 900 * S - 1, 900 * S + 6, { 7 }, 435714286, 1 },
-	{ "fresh to last: the same factor", (1800 + HOUR) * S - S, (1800 + HOUR) * S + 3 * S,
-	  { S, 3 * S }, 500000000, 1 },
-	{ "last to static", (1800 + 6 * HOUR) * S - S, (1800 + 6 * HOUR) * S + S,
-	  { 0, S, S }, 272090000, 1 },
-	{ "slurmd was away for a day", 0, 24 * HOUR * S,
-	  { (1800 + HOUR) * S + 2 * HOUR * S, 5 * HOUR * S + 5 * HOUR * S,
+	{ "fresh to last: the same factor",
+	  (1800 + HOUR) * S - S,
+	  (1800 + HOUR) * S + 3 * S,
+	  { S, 3 * S },
+	  500000000,
+	  1 },
+	{ "last to static", (1800 + 6 * HOUR) * S - S, (1800 + 6 * HOUR) * S + S, { 0, S, S }, 272090000, 1 },
+	{ "slurmd was away for a day",
+	  0,
+	  24 * HOUR *S,
+	  { (1800 + HOUR) * S + 2 * HOUR * S, 5 * HOUR *S + 5 * HOUR *S,
 	    (24 * HOUR - 1800 - 3 * HOUR - 10 * HOUR) * S },
 	  /* 0.25 h of 50, 6.25 h of 500, 7 h of 60, 10.5 h of 44.18 */
-	  167557917, 6 },
+	  167557917,
+	  6 },
 };
 
 static void test_windows(void)

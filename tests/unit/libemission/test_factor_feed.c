@@ -17,15 +17,13 @@
 
 #define S NSEC_PER_SEC
 #define HEAD FACTOR_SERIES_HEAD "\n"
-#define FR                                                                               \
+#define FR                                                                                       \
 	"2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,32.5,average,direct,FR,2026-11-22T10:20:04Z," \
 	"RTE eCO2mix\n"
-#define FR_MARGINAL                                                                      \
+#define FR_MARGINAL \
 	"2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,300,marginal,direct,FR,2026-11-22T10:20:04Z,W\n"
-#define DE                                                                               \
-	"2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,400,average,direct,DE,2026-11-22T10:20:04Z,x\n"
-#define OLD                                                                              \
-	"2020-11-22T10:00:00Z,2020-11-22T10:15:00Z,50,average,direct,FR,2020-11-22T10:20:04Z,x\n"
+#define DE "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,400,average,direct,DE,2026-11-22T10:20:04Z,x\n"
+#define OLD "2020-11-22T10:00:00Z,2020-11-22T10:15:00Z,50,average,direct,FR,2020-11-22T10:20:04Z,x\n"
 
 static char dir[] = SCRATCH_TEMPLATE;
 static char path[PATH_MAX];
@@ -41,8 +39,9 @@ static void hear(enum logger_level level, const char *line)
 
 static struct factor_feed *open_feed(const char *helper_dir, uint64_t keep_s)
 {
-	struct factor_feed_options o = { .path = path, .region = "FR", .helper_dir = helper_dir,
-					 .keep_s = keep_s };
+	struct factor_feed_options o = {
+		.path = path, .region = "FR", .helper_dir = helper_dir, .keep_s = keep_s
+	};
 	struct factor_feed *f = NULL;
 
 	if (factor_feed_open(&o, &f, NULL) < 0)
@@ -79,7 +78,8 @@ static void test_file(void)
 	ok(!look(f) && factor_feed_is_settled(f) && !factor_feed_series(f),
 	   "no file: the first look has ended, without a series");
 	ok(nsaid == 1 && strstr(said, path) && strstr(said, "No such file") &&
-		   strstr(said, "yearly mean is used"), "told: %s", said);
+		   strstr(said, "yearly mean is used"),
+	   "told: %s", said);
 	(void)look(f);
 	is_u64(nsaid, 1, "logged once");
 
@@ -106,8 +106,7 @@ static void test_file(void)
 		 "2026-11-22T10:20:04Z,x\n");
 	ok(look(f) && factor_feed_series(f)->n == 1, "case does not tell regions apart");
 	put(HEAD);
-	ok(look(f) && factor_feed_series(f) && factor_feed_series(f)->n == 0,
-	   "an empty series is one, too");
+	ok(look(f) && factor_feed_series(f) && factor_feed_series(f)->n == 0, "an empty series is one, too");
 	factor_feed_close(f);
 
 	put(HEAD "2026-11-22T10:00:00Z,nonsense\n");
@@ -120,7 +119,8 @@ static void test_file(void)
 	f = open_feed(HELPER_DIR, 0);
 	(void)look(f);
 	ok(nsaid == 1 && strstr(said, path) && strstr(said, "no factor of region 'FR'") &&
-		   strstr(said, "yearly mean is used"), "none of the region: %s", said);
+		   strstr(said, "yearly mean is used"),
+	   "none of the region: %s", said);
 	(void)look(f);
 	is_u64(nsaid, 1, "told once");
 	put(HEAD FR);
@@ -161,8 +161,7 @@ static void test_helper(void)
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		char script[256];
 
-		(void)snprintf(script, sizeof(script), "#!/bin/sh\nread -r look n rest\n%s\n",
-			       bad[i].script);
+		(void)snprintf(script, sizeof(script), "#!/bin/sh\nread -r look n rest\n%s\n", bad[i].script);
 		f = open_feed(fake_helper(script), 0);
 		ok(!look(f) && !factor_feed_series(f) && nsaid == 1 && strstr(said, bad[i].told),
 		   "a bad helper is told of: %s", said);
@@ -192,8 +191,7 @@ static void test_hang(void)
 	uint64_t now = begin;
 
 	ok(!factor_feed_poll(f, now) && clock_mono_ns() - begin < 5 * S, "a look does not block");
-	ok(!factor_feed_wait(f, begin + S / 5) && !factor_feed_is_settled(f),
-	   "a wait ends at its deadline");
+	ok(!factor_feed_wait(f, begin + S / 5) && !factor_feed_is_settled(f), "a wait ends at its deadline");
 	begin = clock_mono_ns();
 	(void)factor_feed_wait(f, begin + 100 * S);
 	ok(clock_mono_ns() - begin < 50 * S, "a second wait for the same hung helper is short");
@@ -221,8 +219,10 @@ static void test_unkillable(void)
 	char *text;
 	size_t len;
 
-	(void)snprintf(script, sizeof(script), "#!/bin/sh\necho $$ >%s/new; mv %s/new %s/pid\n"
-		       "exec sleep 1000\n", dir, dir, dir);
+	(void)snprintf(script, sizeof(script),
+		       "#!/bin/sh\necho $$ >%s/new; mv %s/new %s/pid\n"
+		       "exec sleep 1000\n",
+		       dir, dir, dir);
 	f = open_feed(fake_helper(script), 0);
 	(void)factor_feed_poll(f, now);
 	while (!pid && clock_mono_ns() < now + 60 * S) {
@@ -262,8 +262,9 @@ static void test_no_region(void)
 
 static void test_times(void)
 {
-	struct factor_feed_options o = { .path = path, .region = "FR", .helper_dir = HELPER_DIR,
-					 .offset_ns = 30 * S };
+	struct factor_feed_options o = {
+		.path = path, .region = "FR", .helper_dir = HELPER_DIR, .offset_ns = 30 * S
+	};
 	uint64_t now = clock_mono_ns();
 	struct factor_feed *f;
 

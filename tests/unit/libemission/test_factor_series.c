@@ -31,16 +31,11 @@ static const struct {
 	  "x.csv:2: from is not a time in UTC such as 2026-11-22T10:00:00Z" },
 	{ HEAD "2026-11-22T10:00:00Z,10:15,1" TAIL,
 	  "x.csv:2: until is not a time in UTC such as 2026-11-22T10:00:00Z" },
-	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:00:00Z,1" TAIL,
-	  "x.csv:2: it ends before it begins" },
-	{ HEAD "2026-11-22T10:15:00Z,2026-11-22T10:00:00Z,1" TAIL,
-	  "x.csv:2: it ends before it begins" },
-	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,-1" TAIL,
-	  "x.csv:2: not a factor in gCO2e/kWh" },
-	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,nan" TAIL,
-	  "x.csv:2: not a factor in gCO2e/kWh" },
-	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,5000.001" TAIL,
-	  "x.csv:2: above 5000 g/kWh" },
+	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:00:00Z,1" TAIL, "x.csv:2: it ends before it begins" },
+	{ HEAD "2026-11-22T10:15:00Z,2026-11-22T10:00:00Z,1" TAIL, "x.csv:2: it ends before it begins" },
+	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,-1" TAIL, "x.csv:2: not a factor in gCO2e/kWh" },
+	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,nan" TAIL, "x.csv:2: not a factor in gCO2e/kWh" },
+	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,5000.001" TAIL, "x.csv:2: above 5000 g/kWh" },
 	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,99999999999999999999" TAIL,
 	  "x.csv:2: not a factor in gCO2e/kWh" },
 	{ HEAD "2026-11-22T10:00:00Z,2026-11-22T10:15:00Z,1,static,direct,FR,2026-11-22T10:00:00Z,x\n",
@@ -71,12 +66,11 @@ static void test_bad(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		err = (struct errmsg){ 0 };
-		is_int(factor_series_parse("x.csv", bad[i].text, strlen(bad[i].text), &s, &err),
-		       -EINVAL, bad[i].error);
+		is_int(factor_series_parse("x.csv", bad[i].text, strlen(bad[i].text), &s, &err), -EINVAL,
+		       bad[i].error);
 		is_str(err.text, bad[i].error, "is what is said");
 	}
-	is_int(factor_series_parse("x.csv", HEAD "\0x", strlen(HEAD) + 2, &s, &err), -EINVAL,
-	       "a byte of 0");
+	is_int(factor_series_parse("x.csv", HEAD "\0x", strlen(HEAD) + 2, &s, &err), -EINVAL, "a byte of 0");
 	is_int(factor_series_read("/nonexistent/series.csv", &s, &err), -ENOENT, "no file");
 	ok(factor_series_read("/proc", &s, &err) < 0, "a folder: %s", err.text);
 	is_u64(s.n, 77, "and nothing is touched");
@@ -85,7 +79,9 @@ static void test_bad(void)
 static struct factor_point point(uint64_t from, uint64_t until, uint64_t mg)
 {
 	return (struct factor_point){
-		T0 + from, T0 + until, T0,
+		T0 + from,
+		T0 + until,
+		T0,
 		{ .mg_per_kwh = mg, .scope = EMISSION_DIRECT, .region = "FR", .source = "a, b" }
 	};
 }
@@ -106,9 +102,8 @@ static void is_series(const struct factor_series *s, const char *want, const cha
 	size_t i;
 
 	for (i = 0; i < s->n; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d-%d:%d",
-					 i ? " " : "", (int)(s->point[i].from_s - T0),
-					 (int)(s->point[i].until_s - T0),
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d-%d:%d", i ? " " : "",
+					 (int)(s->point[i].from_s - T0), (int)(s->point[i].until_s - T0),
 					 (int)s->point[i].factor.mg_per_kwh);
 	is_str(text, want, why);
 }
@@ -218,8 +213,8 @@ static void test_file(void)
 	is_int(factor_series_write(path, &s, &err), -ENOENT, "no folder");
 	factor_series_fini(&s);
 	snprintf(path, sizeof(path), "%s/series.csv", dir);
-	is_int(fileio_write_atomic(path, HEAD GOOD "\n# x\r\n", strlen(HEAD GOOD "\n# x\r\n"),
-				   0600, &err), 0, "a file written by hand");
+	is_int(fileio_write_atomic(path, HEAD GOOD "\n# x\r\n", strlen(HEAD GOOD "\n# x\r\n"), 0600, &err), 0,
+	       "a file written by hand");
 	is_int(factor_series_read(path, &s, &err), 0, "with a comment and CRLF");
 	is_u64(s.point[0].factor.mg_per_kwh, 32500, "32.5 g/kWh");
 	is_u64(s.point[0].from_s, T0, "from");

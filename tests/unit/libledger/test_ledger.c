@@ -16,8 +16,14 @@ static char dir[] = "/tmp/test_ledger.XXXXXX";
 static char path[128];
 
 static const struct ledger_identity batch = {
-	.job_id = 7, .step_id = LEDGER_STEP_BATCH, .uid = 1000, .node_count = 1,
-	.job_cpus = 4, .step_cpus = 4, .job_mem_mb = 4000, .step_mem_mb = 4000,
+	.job_id = 7,
+	.step_id = LEDGER_STEP_BATCH,
+	.uid = 1000,
+	.node_count = 1,
+	.job_cpus = 4,
+	.step_cpus = 4,
+	.job_mem_mb = 4000,
+	.step_mem_mb = 4000,
 	.start_wall_ns = 1000,
 };
 
@@ -102,7 +108,19 @@ static void test_files(void)
 }
 
 enum damage {
-	TRUNCATE, GROW, GARBAGE, MAGIC, VERSION, BOOT, NODE, INDEX, HIDDEN, TEXT, SHARED, FOREIGN, DAMAGES
+	TRUNCATE,
+	GROW,
+	GARBAGE,
+	MAGIC,
+	VERSION,
+	BOOT,
+	NODE,
+	INDEX,
+	HIDDEN,
+	TEXT,
+	SHARED,
+	FOREIGN,
+	DAMAGES
 };
 
 static const struct {
@@ -175,8 +193,7 @@ static void hurt(enum damage how)
 		break;
 	case TEXT:
 		memset(endless, 'x', sizeof(endless));
-		(void)!pwrite(fd, endless, sizeof(endless),
-			      offsetof(struct ledger_file, slot[3].cgroup.v2));
+		(void)!pwrite(fd, endless, sizeof(endless), offsetof(struct ledger_file, slot[3].cgroup.v2));
 		break;
 	case SHARED:
 		(void)fchmod(fd, 0622);
@@ -248,8 +265,7 @@ static void test_replaced(void)
 
 /* --- a slot's life ---------------------------------------------------------------------- */
 
-static void claim_at(struct ledger *l, const struct ledger_identity *id, uint64_t t,
-		     unsigned int *slot)
+static void claim_at(struct ledger *l, const struct ledger_identity *id, uint64_t t, unsigned int *slot)
 {
 	*slot = 0;
 	is_int(ledger_claim(l, id, slot), 0, "claimed");
@@ -307,8 +323,8 @@ static void test_life(void)
 	page = ledger_current(f.l);
 	is_u64(account_total_uj(&page->unallocated), 5000000, "free cores");
 	is_u64(account_total_uj(&page->system), 5000000, "the system");
-	is_u64(account_co2e_ng(&page->measured), account_co2e_ng(&a) +
-	       account_co2e_ng(&page->unallocated) + account_co2e_ng(&page->system),
+	is_u64(account_co2e_ng(&page->measured),
+	       account_co2e_ng(&a) + account_co2e_ng(&page->unallocated) + account_co2e_ng(&page->system),
 	       "emissions add up as well");
 	is_u64(a.factor_uj[FACTOR_STATIC], 10000000, "all by the yearly mean");
 
@@ -640,7 +656,8 @@ static void test_await_tick(void)
 	   "a process that waits asks for a tick");
 	f.busy_ns[slot] = 7000000;
 	(void)fake_tick(&f, 0, 5000, 0);
-	ok(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, "  and is woken");
+	ok(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	   "  and is woken");
 	is_int(ledger_step_view(f.l, slot, &view), 0, "what that tick booked");
 	is_u64(view.t_mono_ns, ledger_current(f.l)->t_mono_ns, "  has the time of that tick");
 	is_u64(view.busy_ns, 7000000, "  CPU time");

@@ -25,8 +25,9 @@ static struct factor_chain chain = {
 
 static void add(struct factor_series *s, uint64_t from_s, uint64_t until_s, uint64_t mg)
 {
-	struct factor_point p = { from_s, until_s, from_s,
-				  { .mg_per_kwh = mg, .region = "FR", .source = "x" } };
+	struct factor_point p = {
+		from_s, until_s, from_s, { .mg_per_kwh = mg, .region = "FR", .source = "x" }
+	};
 	struct errmsg err;
 
 	if (factor_series_add(s, &p, &err) < 0)
@@ -44,8 +45,14 @@ struct rig {
 static void claim(struct rig *r, unsigned int job, uint64_t open_ns)
 {
 	struct ledger_identity id = {
-		.job_id = 1 + job, .step_id = LEDGER_STEP_BATCH, .het_comp = LEDGER_HET_NONE,
-		.node_count = 1, .job_cpus = 4, .step_cpus = 4, .job_mem_mb = 1, .step_mem_mb = 1,
+		.job_id = 1 + job,
+		.step_id = LEDGER_STEP_BATCH,
+		.het_comp = LEDGER_HET_NONE,
+		.node_count = 1,
+		.job_cpus = 4,
+		.step_cpus = 4,
+		.job_mem_mb = 1,
+		.step_mem_mb = 1,
 	};
 
 	if (ledger_claim(r->f.l, &id, &r->slot[job]) < 0)

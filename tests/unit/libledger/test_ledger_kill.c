@@ -29,8 +29,9 @@ static uint64_t rnd(uint64_t below)
 
 static struct ledger_identity ident(uint32_t step_id)
 {
-	return (struct ledger_identity){ .job_id = JOB, .step_id = step_id, .node_count = 1,
-					 .job_cpus = 4, .step_cpus = 1 };
+	return (struct ledger_identity){
+		.job_id = JOB, .step_id = step_id, .node_count = 1, .job_cpus = 4, .step_cpus = 1
+	};
 }
 
 static void nap(uint64_t ns)
@@ -70,8 +71,7 @@ static pid_t start_sampler(void)
 }
 
 /* The exit status tells the result of ledger_finish(); with DIES it dies before that. */
-static _Noreturn void run_stepd(uint32_t step_id, bool dies, uint64_t nap_ns,
-				uint64_t timeout_ns)
+static _Noreturn void run_stepd(uint32_t step_id, bool dies, uint64_t nap_ns, uint64_t timeout_ns)
 {
 	struct ledger_identity id = ident(step_id);
 	struct ledger *l = NULL;
@@ -198,7 +198,8 @@ static void test_cut_off(void)
 	is_int(atomic_load(&s->state), SLOT_FREE, "killed while it wrote its identity");
 	is_int(ledger_claim(l, &id, &slot), 0, "the slot can be claimed");
 	s->stepd_start++;
-	is_int(ledger_find(l, getpid(), &slot), -ENOENT, "a process with the pid of an earlier stepd finds no slot");
+	is_int(ledger_find(l, getpid(), &slot), -ENOENT,
+	       "a process with the pid of an earlier stepd finds no slot");
 	s->t_open_mono_ns -= 2 * NSEC_PER_SEC; /* nor is it that of a step that is a moment old */
 	fake_stop(&f);
 	(void)fake_start(&f, dir, NODE, &err);
@@ -310,8 +311,7 @@ static void test_random_kills(void)
 
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < STEPS_PER_ROUND; i++, n++)
-			step[n] = start_stepd(n, i == 0, rnd(3 * NSEC_PER_MSEC),
-						rnd(20 * NSEC_PER_MSEC));
+			step[n] = start_stepd(n, i == 0, rnd(3 * NSEC_PER_MSEC), rnd(20 * NSEC_PER_MSEC));
 		nap(rnd(4 * NSEC_PER_MSEC));
 		(void)kill(sampler, SIGKILL);
 		odd += reap(sampler) != 1000 + SIGKILL;

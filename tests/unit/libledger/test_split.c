@@ -18,11 +18,11 @@
 #define WORK_WORDS 8192
 
 /* A line whose activity is its CPU time, on socket 0. */
-#define L(job_, kind_, cpus_, mem_, from_, until_, busy_)                                        \
-	{                                                                                        \
-		.job = (job_), .kind = (kind_), .alloc = { .cpus = (cpus_), .mem_mb = (mem_) },  \
-		.from_ns = (from_), .until_ns = (until_), .busy_ns = (busy_),                    \
-		.cpu_weight = { (busy_) }, .mem_weight = (busy_),                                \
+#define L(job_, kind_, cpus_, mem_, from_, until_, busy_)                                                \
+	{                                                                                                \
+		.job = (job_), .kind = (kind_), .alloc = { .cpus = (cpus_), .mem_mb = (mem_) },          \
+		.from_ns = (from_), .until_ns = (until_), .busy_ns = (busy_), .cpu_weight = { (busy_) }, \
+		.mem_weight = (busy_),                                                                   \
 	}
 
 /* --- apportion() ------------------------------------------------------------------ */
@@ -46,8 +46,11 @@ static const struct {
 	  { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 },
 	  { UINT64_MAX / 3, UINT64_MAX / 3, UINT64_MAX / 3, 0 },
 	  0 },
-	{ "a unit against all bits", UINT64_MAX, { UINT64_MAX - 1, 1, 0, 0 },
-	  { UINT64_MAX - 1, 1, 0, 0 }, 0 },
+	{ "a unit against all bits",
+	  UINT64_MAX,
+	  { UINT64_MAX - 1, 1, 0, 0 },
+	  { UINT64_MAX - 1, 1, 0, 0 },
+	  0 },
 };
 
 static void test_apportion(void)
@@ -152,42 +155,51 @@ static void test_who(void)
 	size_t k;
 
 	for (i = 0; i < ARRAY_SIZE(who); i++) {
-		const struct part part = { .domain = DOMAIN_CPU, .source = SOURCE_RAPL,
-					   .energy_uj = who[i].measured_uj, .idle_mw = 10000 };
+		const struct part part = { .domain = DOMAIN_CPU,
+					   .source = SOURCE_RAPL,
+					   .energy_uj = who[i].measured_uj,
+					   .idle_mw = 10000 };
 		struct split_input in = {
-			.from_ns = 0, .until_ns = S, .node = { .cpus = 8 },
+			.from_ns = 0,
+			.until_ns = S,
+			.node = { .cpus = 8 },
 			.cpu_weight = { who[i].node_busy_ns },
-			.part = &part, .nparts = 1,
-			.job = who[i].job, .njobs = 2,
-			.line = who[i].line, .nlines = who[i].nlines,
+			.part = &part,
+			.nparts = 1,
+			.job = who[i].job,
+			.njobs = 2,
+			.line = who[i].line,
+			.nlines = who[i].nlines,
 		};
 		bool same;
 
 		is_int(split_tick(&in, work, line, &free_, &sys), 0, who[i].name);
-		same = free_.total_uj[0] == who[i].unallocated_uj &&
-		       sys.total_uj[0] == who[i].system_uj;
+		same = free_.total_uj[0] == who[i].unallocated_uj && sys.total_uj[0] == who[i].system_uj;
 		for (k = 0; k < who[i].nlines; k++)
 			same = same && line[k].static_uj[0] == who[i].static_uj[k] &&
 			       line[k].total_uj[0] == who[i].total_uj[k];
 		if (ok(same, "shares: %s", who[i].name))
 			continue;
 		for (k = 0; k < who[i].nlines; k++)
-			diag("line %zu: %" PRIu64 " of it static %" PRIu64, k,
-			     line[k].total_uj[0], line[k].static_uj[0]);
-		diag("unallocated %" PRIu64 " system %" PRIu64, free_.total_uj[0],
-		     sys.total_uj[0]);
+			diag("line %zu: %" PRIu64 " of it static %" PRIu64, k, line[k].total_uj[0],
+			     line[k].static_uj[0]);
+		diag("unallocated %" PRIu64 " system %" PRIu64, free_.total_uj[0], sys.total_uj[0]);
 	}
 }
 
 static void test_memory(void)
 {
 	const struct split_alloc jobs[] = { { .cpus = 4, .mem_mb = 6000 }, { .cpus = 4 } };
-	const struct part part = { .domain = DOMAIN_DRAM, .energy_uj = 8000,
-					 .idle_mw = 1000 };
-	struct split_line lines[] = { L(0, LINE_BATCH, 4, 6000, 0, S, 0),
-				      L(1, LINE_BATCH, 4, 0, 0, S, 0) };
-	struct split_input in = { .until_ns = S, .node = { .cpus = 8, .mem_mb = 8000 },
-				  .part = &part, .nparts = 1, .job = jobs, .njobs = 2, .line = lines, .nlines = 2 };
+	const struct part part = { .domain = DOMAIN_DRAM, .energy_uj = 8000, .idle_mw = 1000 };
+	struct split_line lines[] = { L(0, LINE_BATCH, 4, 6000, 0, S, 0), L(1, LINE_BATCH, 4, 0, 0, S, 0) };
+	struct split_input in = { .until_ns = S,
+				  .node = { .cpus = 8, .mem_mb = 8000 },
+				  .part = &part,
+				  .nparts = 1,
+				  .job = jobs,
+				  .njobs = 2,
+				  .line = lines,
+				  .nlines = 2 };
 	struct account line[2];
 	struct account free_;
 	struct account sys;
@@ -285,8 +297,7 @@ static void random_parts(struct tick *t, unsigned int sockets, bool huge)
 	t->in.part = t->part;
 }
 
-static void random_alloc(struct split_alloc *a, uint64_t cpus, uint64_t mem_mb,
-			 unsigned int sockets)
+static void random_alloc(struct split_alloc *a, uint64_t cpus, uint64_t mem_mb, unsigned int sockets)
 {
 	unsigned int i;
 
@@ -298,15 +309,13 @@ static void random_alloc(struct split_alloc *a, uint64_t cpus, uint64_t mem_mb,
 		a->gpu_ppm[i] = rnd(3) ? 0 : (uint32_t)rnd(1200000);
 }
 
-static void random_line(struct tick *t, struct split_line *l, uint64_t span, bool huge,
-			unsigned int sockets)
+static void random_line(struct tick *t, struct split_line *l, uint64_t span, bool huge, unsigned int sockets)
 {
 	unsigned int i;
 
 	l->job = (uint32_t)rnd(t->in.njobs);
 	l->kind = (enum line_kind)rnd(3);
-	random_alloc(&l->alloc, (uint64_t)t->job[l->job].cpus + 2, t->job[l->job].mem_mb + 1,
-		     sockets);
+	random_alloc(&l->alloc, (uint64_t)t->job[l->job].cpus + 2, t->job[l->job].mem_mb + 1, sockets);
 	l->from_ns = rnd(2) ? 0 : t->in.from_ns + rnd(span);
 	l->until_ns = rnd(2) ? UINT64_MAX : l->from_ns + rnd(span);
 	l->busy_ns = rnd(3) ? rnd(huge ? UINT64_MAX : 8 * span) : 0;
@@ -338,8 +347,7 @@ static void random_tick(struct tick *t)
 	t->in.njobs = rnd(MAX_JOBS + 1);
 	t->in.nlines = t->in.njobs ? rnd(MAX_LINES + 1) : 0;
 	for (i = 0; i < t->in.njobs; i++)
-		random_alloc(&t->job[i], huge ? UINT32_MAX : 65, huge ? UINT64_MAX : 300000,
-			     sockets);
+		random_alloc(&t->job[i], huge ? UINT32_MAX : 65, huge ? UINT64_MAX : 300000, sockets);
 	for (i = 0; i < t->in.nlines; i++)
 		random_line(t, &t->line[i], span, huge, sockets);
 	t->in.job = t->job;
@@ -426,8 +434,7 @@ static bool static_is_sane(const struct tick *t, const struct result *r)
 }
 
 /* At most one unit per part apart in each of the two parts: ties go by index. */
-static bool is_close(const struct tick *t, const struct account *a,
-		     const struct account *b)
+static bool is_close(const struct tick *t, const struct account *a, const struct account *b)
 {
 	int64_t parts[DOMAIN_N] = { 0 };
 	unsigned int d;
@@ -541,9 +548,12 @@ static void test_properties(void)
 
 static void test_account(void)
 {
-	struct account a = { .total_uj = { 1, 2, 3, 4 }, .static_uj = { 1, 1, 0, 0 },
-			     .source_uj = { 3, 7 }, .co2e_ng = { 2, 7 },
-			     .market_ng = 5, .factor_uj = { 1, 2, 3, 4 } };
+	struct account a = { .total_uj = { 1, 2, 3, 4 },
+			     .static_uj = { 1, 1, 0, 0 },
+			     .source_uj = { 3, 7 },
+			     .co2e_ng = { 2, 7 },
+			     .market_ng = 5,
+			     .factor_uj = { 1, 2, 3, 4 } };
 	struct account b = a;
 
 	account_add(&b, &a);

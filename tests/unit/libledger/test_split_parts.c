@@ -173,11 +173,17 @@ static void test_parts(void)
 	for (i = 0; i < ARRAY_SIZE(nodes); i++) {
 		const struct node_case *c = &nodes[i];
 		struct split_input in = {
-			.until_ns = S, .node = { .cpus = 8, .mem_mb = 8000, ON(4, 4) },
+			.until_ns = S,
+			.node = { .cpus = 8, .mem_mb = 8000, ON(4, 4) },
 			.cpu_weight = { c->cpu_weight[0], c->cpu_weight[1] },
-			.mem_weight = c->mem_weight, .by_counters = c->by_counters_uj[0] != 0,
-			.part = c->part, .nparts = c->nparts, .job = c->job, .njobs = MAX_WHO,
-			.line = c->line, .nlines = c->nlines,
+			.mem_weight = c->mem_weight,
+			.by_counters = c->by_counters_uj[0] != 0,
+			.part = c->part,
+			.nparts = c->nparts,
+			.job = c->job,
+			.njobs = MAX_WHO,
+			.line = c->line,
+			.nlines = c->nlines,
 		};
 		bool same;
 

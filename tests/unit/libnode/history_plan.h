@@ -31,8 +31,8 @@ struct step_plan {
 	struct split_alloc alloc;
 	unsigned int from, until; /* ticks; it opens and closes some time before them */
 	uint64_t open_ago_ns, close_ago_ns;
-	uint64_t busy_ppm;	  /* of its CPUs; 0: idle */
-	bool is_untold;		  /* its CPU time is not known before its end */
+	uint64_t busy_ppm; /* of its CPUs; 0: idle */
+	bool is_untold;	   /* its CPU time is not known before its end */
 };
 
 struct job_plan {
@@ -67,16 +67,15 @@ struct history {
  */
 #define RANGE_UJ UINT64_C(4000000000000)
 
-static void plan_alloc(const struct history *h, const struct split_alloc *within,
-		       struct split_alloc *ret)
+static void plan_alloc(const struct history *h, const struct split_alloc *within, struct split_alloc *ret)
 {
 	bool knows_sockets = rnd(2);
 	unsigned int i;
 
 	memset(ret, 0, sizeof(*ret));
 	for (i = 0; i < h->sockets; i++) {
-		uint32_t n = (uint32_t)rnd((uint64_t)(within ? within->socket_cpus[i]
-							     : h->socket_cpus[i]) + 1);
+		uint32_t n = (uint32_t)rnd((uint64_t)(within ? within->socket_cpus[i] : h->socket_cpus[i]) +
+					   1);
 
 		ret->cpus += n;
 		ret->socket_cpus[i] = knows_sockets ? n : 0;
@@ -135,8 +134,8 @@ static void plan_sensors(struct history *h)
 
 	for (s = 0; s < SENSORS; s++)
 		for (c = 0; c < SENSOR_COUNTERS; c++)
-			h->raw_uj[s][c] = h->has_reset || rnd(3) ? rnd(RANGE_UJ / 2)
-								 : RANGE_UJ - rnd(100000000);
+			h->raw_uj[s][c] = h->has_reset || rnd(3) ? rnd(RANGE_UJ / 2) :
+								   RANGE_UJ - rnd(100000000);
 	for (t = 0; t < TICKS; t++) {
 		for (s = 0; s < SENSORS; s++) {
 			for (c = 0; c < SENSOR_COUNTERS; c++)

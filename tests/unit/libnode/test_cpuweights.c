@@ -51,7 +51,8 @@ static void fill(struct cpuweights *w, const uint64_t busy_ns[2], const uint64_t
 	unsigned int i;
 
 	for (i = 0; i < 2; i++)
-		line[i] = (struct book_line){ .s = &slot[i], .booked_ns = 1000,
+		line[i] = (struct book_line){ .s = &slot[i],
+					      .booked_ns = 1000,
 					      .busy_ns = 1000 + busy_ns[i] };
 	fill_of(w, socket_cpus, socket_ns, line, tick);
 }
@@ -71,8 +72,7 @@ static void test_spread(void)
 			       sizeof(ticks[i].step_cpus[k]));
 		fill(&w, ticks[i].busy_ns, ticks[i].socket_ns, line, &tick);
 		ok(!memcmp(line[0].cpu_weight, ticks[i].line_weight[0], sizeof(uint64_t) * 8) &&
-			   !memcmp(line[1].cpu_weight, ticks[i].line_weight[1],
-				   sizeof(uint64_t) * 8),
+			   !memcmp(line[1].cpu_weight, ticks[i].line_weight[1], sizeof(uint64_t) * 8),
 		   "%s", ticks[i].name);
 		ok(!memcmp(tick.cpu_weight, ticks[i].node_weight, sizeof(tick.cpu_weight)),
 		   "  the node: %" PRIu64 " %" PRIu64, tick.cpu_weight[0], tick.cpu_weight[1]);
@@ -107,8 +107,8 @@ static void test_told_late(void)
 		const char *name;
 		uint64_t late_ns, want_ns;
 	} t[] = {
-		{ "not read for an hour: only one second of it counts in this window",
-		  3599 * NSEC_PER_SEC, NSEC_PER_SEC },
+		{ "not read for an hour: only one second of it counts in this window", 3599 * NSEC_PER_SEC,
+		  NSEC_PER_SEC },
 		{ "not read in one tick: only this window counts", NSEC_PER_SEC, NSEC_PER_SEC },
 		{ "read a moment late: that time counts too", 70 * MS, 1070 * MS },
 		{ "read in every tick", 0, NSEC_PER_SEC },
@@ -122,11 +122,16 @@ static void test_told_late(void)
 	memset(slot, 0, sizeof(slot));
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		struct book_line line[2] = {
-			{ .s = &slot[0], .busy_ns = NSEC_PER_SEC + t[i].late_ns,
-			  .since_ns = from_ns - t[i].late_ns, .from_ns = from_ns,
+			{ .s = &slot[0],
+			  .busy_ns = NSEC_PER_SEC + t[i].late_ns,
+			  .since_ns = from_ns - t[i].late_ns,
+			  .from_ns = from_ns,
 			  .until_ns = until_ns },
-			{ .s = &slot[1], .busy_ns = NSEC_PER_SEC, .since_ns = from_ns,
-			  .from_ns = from_ns, .until_ns = until_ns },
+			{ .s = &slot[1],
+			  .busy_ns = NSEC_PER_SEC,
+			  .since_ns = from_ns,
+			  .from_ns = from_ns,
+			  .until_ns = until_ns },
 		};
 		struct cpuweights w = { 0 };
 		struct book_tick tick;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tests the fit on simulated sockets, whose energy per event is known. The fit must find it with noise, with loads
- * that differ in their mix of events and with loads that do not, and it must survive garbage.
+ * Tests the fit on simulated sockets, whose energy per event is known. The fit must find it with noise, with
+ * loads that differ in their mix of events and with loads that do not, and it must survive garbage.
  */
 #include "src/libnode/fit.h"
 
@@ -52,8 +52,7 @@ static void run_mixed(struct fit *f, const struct truth *t, unsigned int seconds
 	while (seconds--) {
 		uint64_t events[EVENT_N];
 
-		load_of(0.05 + 0.9 * random_unit(), 0.3 + 2.5 * random_unit(),
-			0.01 * random_unit(), events);
+		load_of(0.05 + 0.9 * random_unit(), 0.3 + 2.5 * random_unit(), 0.01 * random_unit(), events);
 		(void)fit_add(f, joules_of(t, events), NSEC_PER_SEC, events);
 	}
 }
@@ -260,8 +259,7 @@ static void test_garbage(void)
 
 		run_mixed(&f, &truth, 19);
 		load_of(random_unit(), random_unit(), 0.01 * random_unit(), events);
-		(void)fit_add(&f, scratch_random(&seed) % (5000 * UINT64_C(1000000)),
-			      NSEC_PER_SEC, events);
+		(void)fit_add(&f, scratch_random(&seed) % (5000 * UINT64_C(1000000)), NSEC_PER_SEC, events);
 		sane &= is_sane(&f);
 	}
 	ok(sane, "no coefficient is ever negative or not finite");
@@ -271,8 +269,8 @@ static void test_garbage(void)
 						   scratch_random(&seed) >> seed % 61,
 						   scratch_random(&seed) >> seed % 59 };
 
-		(void)fit_add(&f, scratch_random(&seed) >> seed % 53,
-			      scratch_random(&seed) >> seed % 47, events);
+		(void)fit_add(&f, scratch_random(&seed) >> seed % 53, scratch_random(&seed) >> seed % 47,
+			      events);
 		sane &= is_sane(&f);
 	}
 	ok(sane, "nor after 200,000 random readings");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * GPU metrics of steps, for loads with known results: a GPU has a reading each second, as from ceems-gpu, and ticks
- * come at other times. The test sets the clock.
+ * GPU metrics of steps, for loads with known results: a GPU has a reading each second, as from ceems-gpu, and
+ * ticks come at other times. The test sets the clock.
  */
 #include "src/libnode/gpubook.h"
 
@@ -52,11 +52,16 @@ static void end(void)
 	scratch_clear(dir);
 }
 
-/* A step that begins AFTER the start and holds so much of GPU 0; a job's other steps have to say the same of it. */
-static unsigned int claim(uint32_t job_id, uint32_t step_id, uint64_t after_ns, uint32_t job_ppm, uint32_t step_ppm)
+/*
+ * A step that begins AFTER the start and holds so much of GPU 0; a job's other steps
+ * have to say the same of it.
+ */
+static unsigned int claim(uint32_t job_id, uint32_t step_id, uint64_t after_ns, uint32_t job_ppm,
+			  uint32_t step_ppm)
 {
-	struct ledger_identity id = { .job_id = job_id, .step_id = step_id, .job_cpus = 1, .step_cpus = 1,
-				      .node_count = 1 };
+	struct ledger_identity id = {
+		.job_id = job_id, .step_id = step_id, .job_cpus = 1, .step_cpus = 1, .node_count = 1
+	};
 	unsigned int slot;
 
 	id.job_gpu_ppm[0] = job_ppm;
@@ -72,7 +77,9 @@ static void tick(uint64_t after_ns)
 	struct tick t = {
 		.page = ledger_begin(node.l),
 		.book = { .t_mono_ns = START_NS + after_ns, .node_cpus = 8, .node_mem_mb = 8000 },
-		.ngpus = ngpus, .instance = instance, .ninstances = ninstances,
+		.ngpus = ngpus,
+		.instance = instance,
+		.ninstances = ninstances,
 	};
 
 	memcpy(t.gpu, gpu, ngpus * sizeof(gpu[0]));
@@ -176,7 +183,8 @@ static void test_idle(void)
 	run(7, 10);
 	finish(vacant, 10 * SEC + 505 * MS);
 	tick(10 * SEC + 505 * MS);
-	is_value(vacant, METRIC_GPU_NO_PROCESS, 4500 * MS, "no process: all of the time, to the step's last instant");
+	is_value(vacant, METRIC_GPU_NO_PROCESS, 4500 * MS,
+		 "no process: all of the time, to the step's last instant");
 	end();
 }
 
@@ -223,7 +231,9 @@ static void test_xids(void)
 
 static void tell_instance(size_t i, unsigned int unit, unsigned int gi, unsigned int slices)
 {
-	instance[i] = (struct gpu_instance_reading){ .unit = (uint8_t)unit, .gi = (uint8_t)gi, .slices = (uint8_t)slices };
+	instance[i] = (struct gpu_instance_reading){ .unit = (uint8_t)unit,
+						     .gi = (uint8_t)gi,
+						     .slices = (uint8_t)slices };
 	gpu_values_forget(instance[i].value);
 	instance[i].value[GPU_VALUE_XID_ERRORS] = 0;
 }
@@ -231,7 +241,9 @@ static void tell_instance(size_t i, unsigned int unit, unsigned int gi, unsigned
 /* An instance's holder has its values; what it does not tell is not a part of the GPU's. */
 static void test_instances(void)
 {
-	struct ledger_identity id = { .job_id = 1, .step_id = 0, .job_cpus = 1, .step_cpus = 1, .node_count = 1 };
+	struct ledger_identity id = {
+		.job_id = 1, .step_id = 0, .job_cpus = 1, .step_cpus = 1, .node_count = 1
+	};
 	unsigned int both, one, i;
 
 	begin(1);
@@ -259,7 +271,8 @@ static void test_instances(void)
 	id.job_gpu_instances[0] = id.step_gpu_instances[0] = 1u << 3 | 1u << 9;
 	if (ledger_claim(node.l, &id, &both) < 0)
 		exit(99);
-	ledger_slot(node.l, one)->t_open_mono_ns = ledger_slot(node.l, both)->t_open_mono_ns = START_NS + SEC + 5 * MS;
+	ledger_slot(node.l, one)->t_open_mono_ns = ledger_slot(node.l, both)->t_open_mono_ns = START_NS +
+											       SEC + 5 * MS;
 	run(2, 5);
 	tick(6 * SEC);
 	is_value(one, METRIC_GPU_HELD, 2 * SEC, "half of a GPU for 4 s");
@@ -394,7 +407,8 @@ static void test_short(void)
 	slot = claim(1, 0, 3 * SEC + 100 * MS, WHOLE, WHOLE);
 	finish(slot, 3 * SEC + 600 * MS);
 	tick(3 * SEC + 600 * MS);
-	is_int(ledger_step_gpu(node.l, slot, &g), -ENODATA, "shorter than from reading to reading: unknown, not 0");
+	is_int(ledger_step_gpu(node.l, slot, &g), -ENODATA,
+	       "shorter than from reading to reading: unknown, not 0");
 	none = claim(2, 0, 3 * SEC + 700 * MS, 0, 0);
 	run(4, 6);
 	is_int(ledger_step_gpu(node.l, none, &g), -ENODATA, "without a GPU there is nothing to know");

@@ -38,7 +38,7 @@ struct run_result {
 	struct live_job job[JOBS];
 	struct account measured, unallocated, system;
 	uint64_t shown_uj[DOMAIN_N]; /* what the sensors were read of what they were fed with */
-	unsigned int bad; /* 1 << enum property */
+	unsigned int bad;	     /* 1 << enum property */
 };
 
 enum property {
@@ -123,11 +123,9 @@ static void build_node(const struct history *h)
 
 	memset(fake_node, 0, sizeof(fake_node));
 	for (i = 0; i < h->sockets; i++)
-		fake_node_add(SENSOR_SOCKETS, DOMAIN_CPU, i, RANGE_UJ,
-			      h->raw_uj[SENSOR_SOCKETS][2 * i]);
+		fake_node_add(SENSOR_SOCKETS, DOMAIN_CPU, i, RANGE_UJ, h->raw_uj[SENSOR_SOCKETS][2 * i]);
 	for (i = 0; i < h->sockets && h->has_dram; i++)
-		fake_node_add(SENSOR_SOCKETS, DOMAIN_DRAM, i, RANGE_UJ,
-			      h->raw_uj[SENSOR_SOCKETS][2 * i + 1]);
+		fake_node_add(SENSOR_SOCKETS, DOMAIN_DRAM, i, RANGE_UJ, h->raw_uj[SENSOR_SOCKETS][2 * i + 1]);
 	for (i = 0; i < h->gpus; i++)
 		fake_node_add(SENSOR_GPUS, DOMAIN_GPU, i, RANGE_UJ, h->raw_uj[SENSOR_GPUS][i]);
 	if (h->has_node)
@@ -156,9 +154,14 @@ static void open_step(struct world *w, unsigned int j, unsigned int k)
 	const struct step_plan *plan = &job->step[k];
 	struct live_step *live = &w->r->job[j].step[k];
 	struct ledger_identity id = {
-		.job_id = job->job_id, .step_id = plan->step_id, .het_comp = LEDGER_HET_NONE,
-		.node_count = 1, .job_cpus = job->alloc.cpus, .step_cpus = plan->alloc.cpus,
-		.job_mem_mb = job->alloc.mem_mb, .step_mem_mb = plan->alloc.mem_mb,
+		.job_id = job->job_id,
+		.step_id = plan->step_id,
+		.het_comp = LEDGER_HET_NONE,
+		.node_count = 1,
+		.job_cpus = job->alloc.cpus,
+		.step_cpus = plan->alloc.cpus,
+		.job_mem_mb = job->alloc.mem_mb,
+		.step_mem_mb = plan->alloc.mem_mb,
 	};
 
 	memcpy(id.job_socket_cpus, job->alloc.socket_cpus, sizeof(id.job_socket_cpus));
@@ -201,8 +204,8 @@ static void live_steps(struct world *w, unsigned int t, const unsigned int *orde
 				continue;
 			if (t == plan->from)
 				open_step(w, order[i], k);
-			used_ns = is_suspended ? 0 : w->h->dt_ns[t] / 1000000 * plan->busy_ppm *
-							     plan->alloc.cpus;
+			used_ns = is_suspended ? 0 :
+						 w->h->dt_ns[t] / 1000000 * plan->busy_ppm * plan->alloc.cpus;
 			live->busy_ns += used_ns;
 			socket_ns[k % w->h->sockets] += used_ns;
 			if (!plan->is_untold)
@@ -233,14 +236,15 @@ static void plan_factors(void)
 	for (i = 0; i < series.n; i++) {
 		t += rnd(4);
 		points[i] = (struct factor_point){
-			t, t + 1 + rnd(4), WALL_S,
+			t,
+			t + 1 + rnd(4),
+			WALL_S,
 			{ .mg_per_kwh = rnd(1000000), .region = "XX", .source = "x" }
 		};
 		t = points[i].until_s;
 	}
-	chain.fixed = (struct emission_factor){
-		.mg_per_kwh = rnd(1000000), .kind = rnd(2) ? EMISSION_STATIC : EMISSION_DEFAULT
-	};
+	chain.fixed = (struct emission_factor){ .mg_per_kwh = rnd(1000000),
+						.kind = rnd(2) ? EMISSION_STATIC : EMISSION_DEFAULT };
 	chain.fresh_age_s = rnd(3);
 	chain.max_age_s = rnd(6);
 	wall_s[0] = WALL_S;
@@ -290,8 +294,10 @@ static void tick(struct world *w, const uint64_t socket_ns[SOCKETS_MAX], bool is
 	struct ledger_page *page = ledger_begin(w->l);
 	struct tick tick = {
 		.page = page,
-		.book = { .t_mono_ns = w->now_ns, .node_cpus = w->h->cpus,
-			  .node_mem_mb = w->h->mem_mb, .chain = &chain,
+		.book = { .t_mono_ns = w->now_ns,
+			  .node_cpus = w->h->cpus,
+			  .node_mem_mb = w->h->mem_mb,
+			  .chain = &chain,
 			  .t_wall_ns = wall_s[w->t] * S + w->now_ns - START_NS },
 		.dt_ns = page->t_mono_ns ? w->now_ns - page->t_mono_ns : 0,
 	};
@@ -366,8 +372,7 @@ static void check_step(struct world *w, const struct job_plan *job, struct live_
 	if (a->busy_ns == booked_ns &&
 	    (dynamic_uj(now, DOMAIN_CPU) != dynamic_uj(before, DOMAIN_CPU) ||
 	     dynamic_uj(now, DOMAIN_DRAM) != dynamic_uj(before, DOMAIN_DRAM) ||
-	     (!holds_gpu(&job->alloc) &&
-	      dynamic_uj(now, DOMAIN_OTHER) != dynamic_uj(before, DOMAIN_OTHER))))
+	     (!holds_gpu(&job->alloc) && dynamic_uj(now, DOMAIN_OTHER) != dynamic_uj(before, DOMAIN_OTHER))))
 		w->r->bad |= 1 << IDLE_IS_STATIC;
 	live->before = *now;
 	if (!live->is_closing)
@@ -387,8 +392,7 @@ static void check_tick(struct world *w, const uint64_t booked_ns[JOBS][STEPS])
 		w->r->bad |= 1 << CONSERVED;
 	check_emissions(w, page);
 	if (!has_grown(&w->r->measured, &page->measured) ||
-	    !has_grown(&w->r->unallocated, &page->unallocated) ||
-	    !has_grown(&w->r->system, &page->system))
+	    !has_grown(&w->r->unallocated, &page->unallocated) || !has_grown(&w->r->system, &page->system))
 		w->r->bad |= 1 << MONOTONOUS;
 	w->r->measured = page->measured;
 	w->r->unallocated = page->unallocated;
@@ -396,8 +400,7 @@ static void check_tick(struct world *w, const uint64_t booked_ns[JOBS][STEPS])
 	for (i = 0; i < w->h->njobs; i++)
 		for (k = 0; k < w->h->job[i].nsteps; k++)
 			if (w->r->job[i].step[k].is_open)
-				check_step(w, &w->h->job[i], &w->r->job[i].step[k],
-					   booked_ns[i][k]);
+				check_step(w, &w->h->job[i], &w->r->job[i].step[k], booked_ns[i][k]);
 }
 
 static void note_booked(const struct world *w, uint64_t booked_ns[JOBS][STEPS])
@@ -411,8 +414,7 @@ static void note_booked(const struct world *w, uint64_t booked_ns[JOBS][STEPS])
 			const struct live_step *live = &w->r->job[i].step[k];
 			const struct ledger_step_account *a = &page->step[live->slot];
 
-			booked_ns[i][k] = live->is_open &&
-							  a->claim == ledger_slot(w->l, live->slot)->claim ?
+			booked_ns[i][k] = live->is_open && a->claim == ledger_slot(w->l, live->slot)->claim ?
 						  a->busy_ns :
 						  0;
 		}
@@ -436,8 +438,7 @@ static void check_end(struct world *w)
 	}
 	for (i = 0; i < SENSORS; i++)
 		for (k = 0; k < fake_node[i].n; k++)
-			w->r->shown_uj[fake_node[i].counter[k].domain] +=
-				fake_node[i].counter[k].shown_uj;
+			w->r->shown_uj[fake_node[i].counter[k].domain] += fake_node[i].counter[k].shown_uj;
 	for (d = 0; d < DOMAIN_N; d++) {
 		uint64_t m = w->r->measured.total_uj[d];
 
@@ -449,8 +450,8 @@ static void check_end(struct world *w)
 }
 
 /* RESTARTS: ticks before which the sampler is another one; odd ones were killed at work. */
-static void run(const struct history *h, struct ledger *l, const unsigned int *order,
-		const bool *restarts, struct run_result *r)
+static void run(const struct history *h, struct ledger *l, const unsigned int *order, const bool *restarts,
+		struct run_result *r)
 {
 	struct world w = { .h = h, .l = l, .r = r, .now_ns = START_NS };
 	unsigned int t;
@@ -496,8 +497,7 @@ static bool is_close(const struct history *h, const struct account *a, const str
 	return true;
 }
 
-static unsigned int check_permuted(const struct history *h, struct ledger *l,
-				   const struct run_result *r)
+static unsigned int check_permuted(const struct history *h, struct ledger *l, const struct run_result *r)
 {
 	static const bool no_restart[TICKS];
 	static struct run_result q;
@@ -519,8 +519,7 @@ static unsigned int check_permuted(const struct history *h, struct ledger *l,
 	return q.bad | (same ? 0 : 1u << PERMUTATION);
 }
 
-static unsigned int check_restarted(const struct history *h, struct ledger *l,
-				    const struct run_result *r)
+static unsigned int check_restarted(const struct history *h, struct ledger *l, const struct run_result *r)
 {
 	static const unsigned int order[JOBS] = { 0, 1, 2, 3, 4 };
 	static struct run_result q;

@@ -71,8 +71,7 @@ static void test_settles(void)
 
 		idle_learn(&w, 4, &mw);
 	}
-	ok(mw > 40000 && mw < 42500, "settles near the low values: %" PRIu64,
-	   mw);
+	ok(mw > 40000 && mw < 42500, "settles near the low values: %" PRIu64, mw);
 }
 
 /* A sensor that shows 40 J every four seconds draws 10 W. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What slurmd reads of running steps, from a ledger with steps of the test's own. The linker sends the reads of
- * cgroups and BPF maps here (-Wl,--wrap), so that the test says what they show.
+ * What slurmd reads of running steps, from a ledger with steps of the test's own. The linker sends the reads
+ * of cgroups and BPF maps here (-Wl,--wrap), so that the test says what they show.
  */
 #include "src/libnode/live.h"
 
@@ -18,9 +18,9 @@
 static struct {
 	uint64_t user_ns; /* UINT64_MAX: CPU time cannot be read */
 	uint64_t recv_bytes;
-	unsigned int ncounters;	 /* how often the probes were read */
-	uint64_t stalled_ns;	 /* 0: PSI is missing */
-	unsigned int npressure;	 /* how often it was read */
+	unsigned int ncounters; /* how often the probes were read */
+	uint64_t stalled_ns;	/* 0: PSI is missing */
+	unsigned int npressure; /* how often it was read */
 } shown[STEPS_MAX];
 
 int __wrap_readers_modes(struct readers *r, unsigned int slot, uint32_t claim, uint64_t *ret_user_ns,
@@ -95,8 +95,9 @@ static void claim(unsigned int from, unsigned int n)
 	unsigned int slot, i;
 
 	for (i = from; i < from + n; i++) {
-		const struct ledger_identity id = { .job_id = 7, .step_id = i, .job_cpus = 1,
-						    .step_cpus = 1, .node_count = 1 };
+		const struct ledger_identity id = {
+			.job_id = 7, .step_id = i, .job_cpus = 1, .step_cpus = 1, .node_count = 1
+		};
 		struct ledger_slot *s;
 
 		if (ledger_claim(node.l, &id, &slot) < 0 || slot != i)
@@ -175,8 +176,8 @@ static void test_counters(void)
 		shown[0].recv_bytes = t[i].recv_bytes;
 		tick();
 		is_u64(value(0, METRIC_CPU_USER_TIME), t[i].want_ns, t[i].name);
-		is_u64(value(0, METRIC_CPU_SYSTEM_TIME), t[i].want_ns == UINT64_MAX ? UINT64_MAX : t[i].want_ns / 10,
-		       "its system time");
+		is_u64(value(0, METRIC_CPU_SYSTEM_TIME),
+		       t[i].want_ns == UINT64_MAX ? UINT64_MAX : t[i].want_ns / 10, "its system time");
 		is_u64(value(0, METRIC_TCP_RECEIVED_BYTES), t[i].want_bytes, "its bytes");
 	}
 	is_u64(value(1, METRIC_CPU_USER_TIME), 0, "the other step has its own values");
@@ -242,7 +243,8 @@ static void test_told(void)
 
 	begin();
 	claim(0, 1);
-	is_int(ledger_step_live(node.l, 0, &f), -ENODATA, "of a step that was not read nothing is known, not 0");
+	is_int(ledger_step_live(node.l, 0, &f), -ENODATA,
+	       "of a step that was not read nothing is known, not 0");
 	shown[0].user_ns = 1000;
 	values_init(&f);
 	values_set(&f, METRIC_CYCLES, 500);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory of running steps, as a tick samples it: which steps are read, mean and peak, and the job's sum in its
- * extern step. The test sets the time, and the linker puts its functions in place of those that read cgroups
- * (-Wl,--wrap).
+ * The memory of running steps, as a tick samples it: which steps are read, mean and peak, and the job's sum
+ * in its extern step. The test sets the time, and the linker puts its functions in place of those that read
+ * cgroups (-Wl,--wrap).
  */
 #include "src/libnode/membook.h"
 
@@ -70,7 +70,9 @@ int __wrap_memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret)
 	*ret = (struct memuse_kinds){ .held = shown[m->step].held,
 				      .page_cache = shown[m->step].page_cache,
 				      .swap = shown[m->step].swap,
-				      .used = UNKNOWN, .rss = UNKNOWN, .cache = UNKNOWN };
+				      .used = UNKNOWN,
+				      .rss = UNKNOWN,
+				      .cache = UNKNOWN };
 	return 0;
 }
 
@@ -102,8 +104,9 @@ static void end(void)
 /* The next free slot's; its cgroup is known. */
 static unsigned int claim(uint32_t job_id, uint32_t step_id)
 {
-	const struct ledger_identity id = { .job_id = job_id, .step_id = step_id, .job_cpus = 1,
-					    .step_cpus = 1, .node_count = 1 };
+	const struct ledger_identity id = {
+		.job_id = job_id, .step_id = step_id, .job_cpus = 1, .step_cpus = 1, .node_count = 1
+	};
 	struct ledger_slot *s;
 	unsigned int slot;
 
@@ -147,11 +150,13 @@ static void test_mean(void)
 	} t[] = {
 		{ "the first reading is of all the time before", 2 * SEC, 100 * MB, 10 * MB, UNKNOWN,
 		  100 * MB, UNKNOWN, 200, 20 },
-		{ "it goes evenly to the next", 4 * SEC, 300 * MB, 10 * MB, UNKNOWN, 300 * MB, UNKNOWN, 600, 40 },
-		{ "less of it leaves the peak", 6 * SEC, 100 * MB, 30 * MB, 5 * MB, 300 * MB, 5 * MB, 1000, 80 },
+		{ "it goes evenly to the next", 4 * SEC, 300 * MB, 10 * MB, UNKNOWN, 300 * MB, UNKNOWN, 600,
+		  40 },
+		{ "less of it leaves the peak", 6 * SEC, 100 * MB, 30 * MB, 5 * MB, 300 * MB, 5 * MB, 1000,
+		  80 },
 		{ "a reading that fails is left out", 8 * SEC, 0, 0, 9 * MB, 300 * MB, 5 * MB, 1000, 80 },
-		{ "the next is from the one before", 10 * SEC, 100 * MB, 30 * MB, 2 * MB, 300 * MB, 5 * MB, 1400,
-		  200 },
+		{ "the next is from the one before", 10 * SEC, 100 * MB, 30 * MB, 2 * MB, 300 * MB, 5 * MB,
+		  1400, 200 },
 	};
 	struct ledger_memory m;
 	unsigned int slot;

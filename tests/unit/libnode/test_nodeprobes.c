@@ -45,8 +45,12 @@ static uint32_t stepd_register(uint64_t cgroup_id)
 static void stepd_claim(const char *ledger_dir, uint32_t bpf_slot)
 {
 	const struct ledger_identity id = {
-		.job_id = JOB, .step_id = LEDGER_STEP_BATCH, .node_count = 1, .job_cpus = 1,
-		.step_cpus = 1, .start_wall_ns = 1,
+		.job_id = JOB,
+		.step_id = LEDGER_STEP_BATCH,
+		.node_count = 1,
+		.job_cpus = 1,
+		.step_cpus = 1,
+		.start_wall_ns = 1,
 	};
 	struct ledger *l;
 	unsigned int slot;
@@ -78,8 +82,7 @@ static bool stepd_start(struct stepd *s, uint64_t cgroup_id, const char *ledger_
 			(void)pause();
 	}
 	(void)close(fd[1]);
-	is_up = s->pid > 0 &&
-		read(fd[0], &s->bpf_slot, sizeof(s->bpf_slot)) == sizeof(s->bpf_slot);
+	is_up = s->pid > 0 && read(fd[0], &s->bpf_slot, sizeof(s->bpf_slot)) == sizeof(s->bpf_slot);
 	(void)close(fd[0]);
 	return ok(is_up, "slurmstepd starts");
 }
@@ -188,8 +191,7 @@ static void test_slow_load(void)
 static void tick(struct nodeprobes *np, struct fake_sampler *f, uint64_t look_ns)
 {
 	struct ledger_page *page = ledger_begin(f->l);
-	struct book_tick t = { .t_mono_ns = clock_mono_ns(), .t_wall_ns = clock_wall_ns(),
-			       .node_cpus = 1 };
+	struct book_tick t = { .t_mono_ns = clock_mono_ns(), .t_wall_ns = clock_wall_ns(), .node_cpus = 1 };
 
 	nodeprobes_look(np, look_ns);
 	f->nlines = ledger_book_collect(f->b, page, t.t_mono_ns, &f->line);
@@ -235,8 +237,8 @@ static void test_cannot_start(void)
 		nodeprobes_salvage(np, NULL, NULL, 0);
 		nodeprobes_clear(np);
 		nodeprobes_stop(np);
-		ok(!bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)), "%s: nothing is attached, no call fails",
-		   bad[i].what);
+		ok(!bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)),
+		   "%s: nothing is attached, no call fails", bad[i].what);
 	}
 	nodeprobes_look(NULL, 1);
 	nodeprobes_clear(NULL);
@@ -255,8 +257,7 @@ static void test_stepd_is_killed(const char *ledger_dir)
 	pid_t living;
 
 	if (!ok(fake_start(&f, ledger_dir, "n1", NULL) == 0, "ledger") ||
-	    !folder_make_own(&step, v2_root, "killed") ||
-	    !folder_make_own(&other, v2_root, "unknown") ||
+	    !folder_make_own(&step, v2_root, "killed") || !folder_make_own(&other, v2_root, "unknown") ||
 	    !stepd_start(&lost, step.id, ledger_dir) || !stepd_start(&unknown, other.id, NULL))
 		return;
 	tick(np, &f, now);
@@ -299,7 +300,8 @@ static void test_look_at_the_moment_of_death(const char *ledger_dir)
 	child_kill(lost.pid);
 	tick(np, &f, now + NODEPROBES_LOOK_NS);
 	is_int(ledger_job_total(f.l, JOB, NULL, &job, NULL), 0, "the job's total");
-	is_u64(job.value[METRIC_IO_WRITE_BYTES], BPFRIG_TASK_BYTES, "a dead step's slot is read before it is freed");
+	is_u64(job.value[METRIC_IO_WRITE_BYTES], BPFRIG_TASK_BYTES,
+	       "a dead step's slot is read before it is freed");
 	ok(!has_owner(lost.bpf_slot), "and is freed in the same tick");
 	folder_remove(&step);
 	fake_stop(&f);

@@ -30,8 +30,7 @@ static struct part *show(enum domain d, unsigned int unit, enum source_id source
 {
 	struct part *p = &tick.sources.part[tick.sources.nparts++];
 
-	*p = (struct part){ .domain = (uint8_t)d, .unit = (uint8_t)unit,
-				    .source = (uint8_t)source };
+	*p = (struct part){ .domain = (uint8_t)d, .unit = (uint8_t)unit, .source = (uint8_t)source };
 	tick.sources.from[d] = source;
 	return p;
 }
@@ -96,7 +95,8 @@ static void test_learn(void)
 static void is_configured(unsigned int part, uint64_t mw, const char *what)
 {
 	is_u64(page.part[part].idle_mw, mw, what);
-	is_int(page.part[part].idle, mw ? LEDGER_IDLE_CONFIGURED : LEDGER_IDLE_NONE, "  and whether it is known");
+	is_int(page.part[part].idle, mw ? LEDGER_IDLE_CONFIGURED : LEDGER_IDLE_NONE,
+	       "  and whether it is known");
 }
 
 static void test_silent(void)

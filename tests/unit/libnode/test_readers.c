@@ -49,8 +49,12 @@ static pid_t work(const struct folders *f)
 static uint64_t read_aged(struct readers *r, const struct ledger_slot *s, uint64_t booked_ns, uint64_t age_ns,
 			  bool is_last)
 {
-	struct book_line line = { .claim = 1, .s = s, .busy_ns = booked_ns, .booked_ns = booked_ns,
-				  .until_ns = s->t_open_mono_ns + age_ns, .is_last = is_last };
+	struct book_line line = { .claim = 1,
+				  .s = s,
+				  .busy_ns = booked_ns,
+				  .booked_ns = booked_ns,
+				  .until_ns = s->t_open_mono_ns + age_ns,
+				  .is_last = is_last };
 	struct tick t = { .line = &line, .nlines = 1 };
 
 	readers_read(r, &t);
@@ -102,7 +106,8 @@ static void test_restart(const struct folders *f, struct weights *w)
 	if (readers_create(w, &r) < 0)
 		exit(99);
 	pid[0] = work(f);
-	is_u64(read_line(r, &slot, BOOKED_NS), BOOKED_NS, "a list that shows less than is booked changes nothing");
+	is_u64(read_line(r, &slot, BOOKED_NS), BOOKED_NS,
+	       "a list that shows less than is booked changes nothing");
 	pid[1] = work(f);
 	busy_ns = read_line(r, &slot, BOOKED_NS);
 	ok(busy_ns >= BOOKED_NS + WORK_NS / 2, "CPU time used from then on is added: %" PRIu64,

@@ -30,8 +30,7 @@ static void begin(struct node *n)
 	n->now_ns = START;
 }
 
-static void tick(struct node *n, uint64_t dt_ns, uint64_t parts_uj, bool missing,
-		 const struct part *part)
+static void tick(struct node *n, uint64_t dt_ns, uint64_t parts_uj, bool missing, const struct part *part)
 {
 	const struct remainder_tick t = {
 		.now_ns = n->now_ns += dt_ns,
@@ -74,7 +73,9 @@ static void second_old(struct node *n, uint64_t parts_uj, uint64_t until_ns)
 static void base(struct node *n, uint64_t until_ns)
 {
 	const struct part part = {
-		.is_whole_node = true, .is_new_base = true, .until_ns = until_ns,
+		.is_whole_node = true,
+		.is_new_base = true,
+		.until_ns = until_ns,
 	};
 
 	tick(n, 0, 0, false, &part);
@@ -95,8 +96,7 @@ static void is_exact(const struct node *n, const char *what)
 {
 	int64_t pool = n->r.pool_uj + (int64_t)n->r.held_node_uj;
 
-	is_int(n->other_uj, n->node_uj - (n->parts_uj - waiting_uj(n)) + n->disagreement_uj - pool,
-	       what);
+	is_int(n->other_uj, n->node_uj - (n->parts_uj - waiting_uj(n)) + n->disagreement_uj - pool, what);
 }
 
 /* As fast as the ticks: psys beside packages. */
@@ -233,8 +233,7 @@ static uint64_t long_parts_uj(unsigned int s)
 	return busy * UINT64_C(300000000) + (s - busy) * UINT64_C(20000000);
 }
 
-static void one_second(struct node *n, const struct long_interval *l, unsigned int s,
-		       const struct part *part)
+static void one_second(struct node *n, const struct long_interval *l, unsigned int s, const struct part *part)
 {
 	uint64_t uj = long_parts_uj(s) - long_parts_uj(s - 1);
 	unsigned int i;
@@ -451,9 +450,8 @@ static void one_history(uint64_t *seed)
 			memset(&n.r, 0, sizeof(n.r)); /* slurmd is restarted */
 		remainder_load(&n.r, &n.state, n.now_ns);
 		exact &= n.other_uj >= before;
-		exact &= n.other_uj == n.node_uj - (n.parts_uj - waiting_uj(&n)) +
-					       n.disagreement_uj - n.r.pool_uj -
-					       (int64_t)n.r.held_node_uj;
+		exact &= n.other_uj == n.node_uj - (n.parts_uj - waiting_uj(&n)) + n.disagreement_uj -
+					       n.r.pool_uj - (int64_t)n.r.held_node_uj;
 	}
 	if (!exact)
 		is_exact(&n, "random history");

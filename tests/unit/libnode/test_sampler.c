@@ -78,8 +78,7 @@ static void make_machine(void)
 	put("sys/class/powercap/intel-rapl:0/name", "package-0\n");
 	put("sys/class/powercap/intel-rapl:0/max_energy_range_uj", "%" PRIu64 "\n", RANGE_UJ);
 	put("sys/class/powercap/intel-rapl:0/intel-rapl:0:0/name", "dram\n");
-	put("sys/class/powercap/intel-rapl:0/intel-rapl:0:0/max_energy_range_uj", "%" PRIu64 "\n",
-	    RANGE_UJ);
+	put("sys/class/powercap/intel-rapl:0/intel-rapl:0:0/max_energy_range_uj", "%" PRIu64 "\n", RANGE_UJ);
 	put("proc/meminfo", "MemTotal:       %" PRIu64 " kB\n", UINT64_C(8388608));
 	package_uj = RANGE_UJ - 1000000; /* soon to wrap */
 	put_counters();
@@ -247,8 +246,13 @@ static void test_conservation(const struct settings *s, unsigned int nsteps)
 /* A source that is configured and not there: what runs meanwhile has a lower bound of its energy. */
 static void test_lost(void)
 {
-	const struct ledger_identity id = { .job_id = 7, .het_comp = LEDGER_HET_NONE, .node_count = 1, .job_cpus = 1,
-					    .step_cpus = 1, .job_mem_mb = 100, .step_mem_mb = 100 };
+	const struct ledger_identity id = { .job_id = 7,
+					    .het_comp = LEDGER_HET_NONE,
+					    .node_count = 1,
+					    .job_cpus = 1,
+					    .step_cpus = 1,
+					    .job_mem_mb = 100,
+					    .step_mem_mb = 100 };
 	int is_lost;
 
 	for (is_lost = 0; is_lost < 2; is_lost++) {
@@ -337,8 +341,9 @@ static bool tick_until(struct sampler *sampler, const struct settings *s, enum f
 
 static void write_series(const char *path, uint64_t from_s, uint64_t until_s, uint64_t mg)
 {
-	struct factor_point p = { from_s, until_s, from_s,
-				  { .mg_per_kwh = mg, .region = "ZZ-1", .source = "x" } };
+	struct factor_point p = {
+		from_s, until_s, from_s, { .mg_per_kwh = mg, .region = "ZZ-1", .source = "x" }
+	};
 	const struct factor_series series = { &p, 1 };
 	struct errmsg err;
 
@@ -390,8 +395,8 @@ static void test_series(void)
 }
 
 /*
- * Waits until the sampler has seen the step. A tick that began earlier may read the sensors only after feed() has
- * changed them, and charges the step nothing.
+ * Waits until the sampler has seen the step. A tick that began earlier may read the sensors only after feed()
+ * has changed them, and charges the step nothing.
  */
 static bool wait_seen(const struct ledger *l, unsigned int slot)
 {
@@ -412,7 +417,11 @@ static void test_thread(void)
 	struct settings idle = settings_for_test();
 	const struct settings *s = &idle;
 	struct ledger_identity id = {
-		.job_id = 5, .step_id = 0, .het_comp = LEDGER_HET_NONE, .job_cpus = 1, .step_cpus = 1,
+		.job_id = 5,
+		.step_id = 0,
+		.het_comp = LEDGER_HET_NONE,
+		.job_cpus = 1,
+		.step_cpus = 1,
 	};
 	struct sampler *sampler;
 	struct errmsg err = { 0 };

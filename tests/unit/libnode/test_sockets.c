@@ -75,8 +75,7 @@ int main(void)
 	if (!busy_node_make(&n))
 		return 99;
 	busy_node_settings(&n, &settings);
-	if (sampler_create(&settings, "n1", &s, &err) < 0 ||
-	    ledger_open(n.top, "n1", true, &l, &err) < 0)
+	if (sampler_create(&settings, "n1", &s, &err) < 0 || ledger_open(n.top, "n1", true, &l, &err) < 0)
 		ok(false, "a sampler: %s", err.text);
 	else
 		test_steps(&n, s, l);

@@ -32,8 +32,8 @@ static int fake_open(enum source_id id, struct source **ret, struct errmsg *err)
 	return 0;
 }
 
-static int fake_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm,
-		     struct source_state *state, struct reading *ret)
+static int fake_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
+		     struct reading *ret)
 {
 	struct fake *f = (struct fake *)s;
 
@@ -69,25 +69,23 @@ static void fake_close(struct source *s)
 	((struct fake *)s)->is_open = false;
 }
 
-#define FAKE(ID, NAME, RANK)                                                                      \
-	static int open_##ID(const struct source_env *env, struct source **ret,             \
-			     struct errmsg *err)                                            \
-	{                                                                                   \
-		(void)env;                                                                  \
-		return fake_open(SOURCE_##ID, ret, err);                                    \
-	}                                                                                   \
-	static const struct source_ops ops_##ID = {                                         \
-		.id = SOURCE_##ID,                                                          \
-		.name = NAME,                                                               \
-		.is_estimate = SOURCE_##ID == SOURCE_MODEL,                                 \
-		.node_rank = (RANK),                                                        \
-		.logs_failures = SOURCE_##ID == SOURCE_NVML,                                \
-		.open = open_##ID,                                                          \
-		.read = fake_read,                                                          \
-		.gpus = SOURCE_##ID == SOURCE_NVML || SOURCE_##ID == SOURCE_ROCM ?          \
-				fake_gpus : NULL,                                           \
-		.describe = fake_describe,                                                  \
-		.close = fake_close,                                                        \
+#define FAKE(ID, NAME, RANK)                                                                         \
+	static int open_##ID(const struct source_env *env, struct source **ret, struct errmsg *err)  \
+	{                                                                                            \
+		(void)env;                                                                           \
+		return fake_open(SOURCE_##ID, ret, err);                                             \
+	}                                                                                            \
+	static const struct source_ops ops_##ID = {                                                  \
+		.id = SOURCE_##ID,                                                                   \
+		.name = NAME,                                                                        \
+		.is_estimate = SOURCE_##ID == SOURCE_MODEL,                                          \
+		.node_rank = (RANK),                                                                 \
+		.logs_failures = SOURCE_##ID == SOURCE_NVML,                                         \
+		.open = open_##ID,                                                                   \
+		.read = fake_read,                                                                   \
+		.gpus = SOURCE_##ID == SOURCE_NVML || SOURCE_##ID == SOURCE_ROCM ? fake_gpus : NULL, \
+		.describe = fake_describe,                                                           \
+		.close = fake_close,                                                                 \
 	}
 FAKE(EXTERNAL, "external", 1);
 FAKE(CRAY, "cray", 2);
@@ -101,8 +99,8 @@ FAKE(MODEL, "model", 0);
 
 /* in no order: the order here must not matter */
 static const struct source_ops *const all[] = {
-	&ops_MODEL, &ops_IPMI, &ops_RAPL, &ops_NVML, &ops_ROCM, &ops_HWMON,
-	&ops_CRAY, &ops_REDFISH, &ops_EXTERNAL,
+	&ops_MODEL, &ops_IPMI, &ops_RAPL,    &ops_NVML,	    &ops_ROCM,
+	&ops_HWMON, &ops_CRAY, &ops_REDFISH, &ops_EXTERNAL,
 };
 static const struct source_env env = { .sys_root = "/" };
 
@@ -185,11 +183,10 @@ static uint64_t sum_uj(const struct machine *m, enum domain d)
 	return sum;
 }
 
-static void is_from(const struct machine *m, enum domain d, enum source_id id, uint64_t uj,
-		    const char *what)
+static void is_from(const struct machine *m, enum domain d, enum source_id id, uint64_t uj, const char *what)
 {
-	ok(m->r.from[d] == id && sum_uj(m, d) == uj, "%s: %s from %s, %" PRIu64 " uJ", what,
-	   domain_name(d), source_name((enum source_id)m->r.from[d]), sum_uj(m, d));
+	ok(m->r.from[d] == id && sum_uj(m, d) == uj, "%s: %s from %s, %" PRIu64 " uJ", what, domain_name(d),
+	   source_name((enum source_id)m->r.from[d]), sum_uj(m, d));
 }
 
 /* --- tests ------------------------------------------------------------------------------ */
@@ -276,7 +273,7 @@ static void test_domains(void)
 /* The node's sensor, and what is left of it. */
 static void test_node(void)
 {
-	static const enum source_id by_rank[] = { SOURCE_EXTERNAL, SOURCE_CRAY,	SOURCE_HWMON,
+	static const enum source_id by_rank[] = { SOURCE_EXTERNAL, SOURCE_CRAY, SOURCE_HWMON,
 						  SOURCE_REDFISH,  SOURCE_IPMI, SOURCE_RAPL };
 	struct machine m;
 	size_t i, k;
@@ -427,8 +424,7 @@ static void test_failures(void)
 	m.now_ns += LOGGER_QUIET_NS;
 	tick(&m);
 	tick(&m);
-	is_str(logged,
-	       "cray: cannot be read: Input/output error; its energy is missing until it can\n",
+	is_str(logged, "cray: cannot be read: Input/output error; its energy is missing until it can\n",
 	       "  but it is not forgotten");
 	finish(&m);
 
@@ -485,13 +481,15 @@ static void test_lost(void)
 		fake[ids[i]].late = is_silent;
 		for (t = 0; t < 10; t++)
 			tick(&m);
-		ok(!m.r.lost && sources_status(m.s, ids[i], &st) && !st.is_lost, "%s: ten ticks are no loss", name);
+		ok(!m.r.lost && sources_status(m.s, ids[i], &st) && !st.is_lost, "%s: ten ticks are no loss",
+		   name);
 		for (t = 0; t < 10; t++)
 			tick(&m);
 		ok(m.r.lost == 1u << ids[i] && sources_status(m.s, ids[i], &st) && st.is_lost,
 		   "  twenty are");
-		(void)snprintf(want, sizeof(want), "%s: is lost: %s; what only it measures is missing until it is back",
-			       name, is_silent ? "it has no new readings" : "Input/output error");
+		(void)snprintf(want, sizeof(want),
+			       "%s: is lost: %s; what only it measures is missing until it is back", name,
+			       is_silent ? "it has no new readings" : "Input/output error");
 		ok(strstr(logged, want) != NULL, "  and it is said: %s", logged);
 		ok(m.r.from[DOMAIN_CPU] != SOURCE_MODEL && m.r.from[DOMAIN_OTHER] != SOURCE_MODEL,
 		   "  the model does not take over");
@@ -518,8 +516,10 @@ static void test_lost_from_start(void)
 	tick(&m);
 	ok(m.r.lost == 1u << SOURCE_REDFISH && sources_status(m.s, SOURCE_REDFISH, &st) && st.is_lost,
 	   "a configured source that cannot be opened is lost");
-	is_str(logged, "redfish: is lost: /sys/redfish: No such device; the model's estimate is used meanwhile, "
-		   "and ceems check says more\n", "  the log says so");
+	is_str(logged,
+	       "redfish: is lost: /sys/redfish: No such device; the model's estimate is used meanwhile, "
+	       "and ceems check says more\n",
+	       "  the log says so");
 	tick(&m);
 	is_from(&m, DOMAIN_OTHER, SOURCE_MODEL, 7, "  the model counts");
 	finish(&m);
@@ -529,7 +529,8 @@ static void test_lost_from_start(void)
 	shows(SOURCE_REDFISH, DOMAIN_N, 0, 100);
 	fake[SOURCE_REDFISH].read_rc = -EIO;
 	memset(&m, 0, sizeof(m));
-	is_int(sources_open("auto", all, ARRAY_SIZE(all), &configured, &m.s, &m.err), 0, "one that cannot be read");
+	is_int(sources_open("auto", all, ARRAY_SIZE(all), &configured, &m.s, &m.err), 0,
+	       "one that cannot be read");
 	for (t = 0; t < 20; t++)
 		tick(&m);
 	is_u64(m.r.lost, 1u << SOURCE_REDFISH, "  is lost");
@@ -568,8 +569,7 @@ static void test_status(void)
 	fake[SOURCE_ROCM].gpus = 3;
 	start(&m, "ipmi,nvml,rocm,rapl");
 	ok(!sources_status(m.s, SOURCE_CRAY, &st), "one that was not asked for");
-	ok(sources_status(m.s, SOURCE_RAPL, &st) && !st.is_open && st.rc == -ENODEV,
-	   "one that is not there");
+	ok(sources_status(m.s, SOURCE_RAPL, &st) && !st.is_open && st.rc == -ENODEV, "one that is not there");
 	is_str(st.why, "/sys/rapl: No such device", "  and why");
 	ok(sources_status(m.s, SOURCE_IPMI, &st) && st.is_open && !st.last, "one that is");
 	tick(&m);
@@ -577,8 +577,8 @@ static void test_status(void)
 	   "  and was read");
 	is_str(st.about, "fake", "  what it is");
 	is_u64(sources_gpus(m.s, gpu, 3), 3, "GPUs of all sources, as many as there is room for");
-	ok(gpu[0].unit == 40 && gpu[1].unit == 50 && gpu[2].unit == 51,
-	   "  in their order: %u %u %u", gpu[0].unit, gpu[1].unit, gpu[2].unit);
+	ok(gpu[0].unit == 40 && gpu[1].unit == 50 && gpu[2].unit == 51, "  in their order: %u %u %u",
+	   gpu[0].unit, gpu[1].unit, gpu[2].unit);
 	finish(&m);
 }
 
@@ -597,8 +597,8 @@ static void test_psys(void)
 {
 	static const struct {
 		const char *name;
-		uint64_t package, dram, psys;	  /* used in the tick */
-		uint64_t other, sum;		  /* sum: all that was booked so far */
+		uint64_t package, dram, psys; /* used in the tick */
+		uint64_t other, sum;	      /* sum: all that was booked so far */
 		bool is_restart;
 	} t[] = {
 		{ "the base", 0, 0, 0, 0, 0, false },
@@ -626,8 +626,8 @@ static void test_psys(void)
 		if (t[i].is_restart)
 			sources_close(m.s);
 		if (t[i].is_restart || !i)
-			is_int(sources_open("rapl", source_builtin, source_nbuiltin, &here, &m.s,
-					    &m.err), 0, "open");
+			is_int(sources_open("rapl", source_builtin, source_nbuiltin, &here, &m.s, &m.err), 0,
+			       "open");
 		tick(&m);
 		is_from(&m, DOMAIN_OTHER, SOURCE_RAPL, t[i].other, t[i].name);
 		is_from(&m, DOMAIN_CPU, SOURCE_RAPL, t[i].package, t[i].name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tick of a node on which nothing begins or ends allocates no memory, opens no file, reads each file once and
- * asks once for all steps which have ended. The
- * linker sends every such call of ours through here (-Wl,--wrap).
+ * A tick of a node on which nothing begins or ends allocates no memory, opens no file, reads each file once
+ * and asks once for all steps which have ended. The linker sends every such call of ours through here
+ * (-Wl,--wrap).
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,34 +74,34 @@ DIR *__wrap_opendir(const char *path)
 }
 
 /* The mode is passed on whether there is one or not, as libc itself does. */
-#define WRAP_OPEN(name)                                                                          \
-	int __wrap_##name(const char *path, int flags, ...);                                     \
-	int __wrap_##name(const char *path, int flags, ...)                                      \
-	{                                                                                        \
-		va_list ap;                                                                      \
-		int mode;                                                                        \
-                                                                                                 \
-		va_start(ap, flags);                                                             \
-		mode = flags & O_CREAT ? va_arg(ap, int) : 0;                      \
-		va_end(ap);                                                                      \
-		opened++;                                                                        \
-		return __real_##name(path, flags, mode);                                         \
+#define WRAP_OPEN(name)                                       \
+	int __wrap_##name(const char *path, int flags, ...);  \
+	int __wrap_##name(const char *path, int flags, ...)   \
+	{                                                     \
+		va_list ap;                                   \
+		int mode;                                     \
+                                                              \
+		va_start(ap, flags);                          \
+		mode = flags & O_CREAT ? va_arg(ap, int) : 0; \
+		va_end(ap);                                   \
+		opened++;                                     \
+		return __real_##name(path, flags, mode);      \
 	}
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
 
-#define WRAP_OPENAT(name)                                                                        \
-	int __wrap_##name(int dir, const char *path, int flags, ...);                            \
-	int __wrap_##name(int dir, const char *path, int flags, ...)                             \
-	{                                                                                        \
-		va_list ap;                                                                      \
-		int mode;                                                                        \
-                                                                                                 \
-		va_start(ap, flags);                                                             \
-		mode = flags & O_CREAT ? va_arg(ap, int) : 0;                      \
-		va_end(ap);                                                                      \
-		opened++;                                                                        \
-		return __real_##name(dir, path, flags, mode);                                    \
+#define WRAP_OPENAT(name)                                             \
+	int __wrap_##name(int dir, const char *path, int flags, ...); \
+	int __wrap_##name(int dir, const char *path, int flags, ...)  \
+	{                                                             \
+		va_list ap;                                           \
+		int mode;                                             \
+                                                                      \
+		va_start(ap, flags);                                  \
+		mode = flags & O_CREAT ? va_arg(ap, int) : 0;         \
+		va_end(ap);                                           \
+		opened++;                                             \
+		return __real_##name(dir, path, flags, mode);         \
 	}
 WRAP_OPENAT(openat)
 WRAP_OPENAT(openat64)
@@ -114,13 +114,13 @@ int __wrap_poll(struct pollfd *p, nfds_t n, int timeout)
 	return __real_poll(p, n, timeout);
 }
 
-#define WRAP_PREAD(name)                                                                         \
-	ssize_t __real_##name(int fd, void *buf, size_t size, off_t at);                         \
-	ssize_t __wrap_##name(int fd, void *buf, size_t size, off_t at);                         \
-	ssize_t __wrap_##name(int fd, void *buf, size_t size, off_t at)                          \
-	{                                                                                        \
-		reads++;                                                                         \
-		return __real_##name(fd, buf, size, at);                                         \
+#define WRAP_PREAD(name)                                                 \
+	ssize_t __real_##name(int fd, void *buf, size_t size, off_t at); \
+	ssize_t __wrap_##name(int fd, void *buf, size_t size, off_t at); \
+	ssize_t __wrap_##name(int fd, void *buf, size_t size, off_t at)  \
+	{                                                                \
+		reads++;                                                 \
+		return __real_##name(fd, buf, size, at);                 \
 	}
 WRAP_PREAD(pread)
 WRAP_PREAD(pread64)
@@ -162,8 +162,7 @@ int main(void)
 		return 99;
 	busy_node_settings(&n, &settings);
 	allocated = opened = 0;
-	if (sampler_create(&settings, "n1", &s, &err) < 0 ||
-	    ledger_open(n.top, "n1", true, &l, &err) < 0 ||
+	if (sampler_create(&settings, "n1", &s, &err) < 0 || ledger_open(n.top, "n1", true, &l, &err) < 0 ||
 	    busy_node_claim(&n, l, 0, BUSY_NODE_STEPS) < 0) {
 		ok(false, "a sampler: %s", err.text);
 	} else {

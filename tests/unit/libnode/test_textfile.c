@@ -34,15 +34,21 @@ static void fill_page(void)
 	page.power_mw[DOMAIN_CPU] = 45678;
 	page.idle_mw[DOMAIN_OTHER] = 90000;
 	page.nparts = 2;
-	page.part[0] = (struct ledger_part){ .domain = DOMAIN_CPU, .unit = 1, .source = SOURCE_RAPL,
-					     .energy_uj = 12000001, .power_mw = 45678 };
-	page.part[1] = (struct ledger_part){ .domain = DOMAIN_OTHER, .source = SOURCE_MODEL,
+	page.part[0] = (struct ledger_part){ .domain = DOMAIN_CPU,
+					     .unit = 1,
+					     .source = SOURCE_RAPL,
+					     .energy_uj = 12000001,
+					     .power_mw = 45678 };
+	page.part[1] = (struct ledger_part){ .domain = DOMAIN_OTHER,
+					     .source = SOURCE_MODEL,
 					     .quality = QUALITY_ESTIMATE,
-					     .idle = LEDGER_IDLE_STATED, .idle_mw = 90000 };
+					     .idle = LEDGER_IDLE_STATED,
+					     .idle_mw = 90000 };
 	page.late = 3;
 	page.disagreement_uj = 5;
 	page.factor_known = 1;
-	page.factor = (struct emission_factor){ .mg_per_kwh = 52000, .kind = EMISSION_AVERAGE,
+	page.factor = (struct emission_factor){ .mg_per_kwh = 52000,
+						.kind = EMISSION_AVERAGE,
 						.region = "FR" };
 	page.factor_step = FACTOR_LAST;
 	page.factor_until_s = 1699999000;
@@ -109,11 +115,13 @@ static const char *const expected[] = {
 	/* a job's energy by domain, which a panel of hosts and one of GPUs can tell apart */
 	"ceems_compute_unit_domain_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\","
 	"domain=\"cpu\"} 3.000001\n",
-	"ceems_compute_unit_domain_static_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\","
+	"ceems_compute_unit_domain_static_energy_joules_total{hostname=\"n\\\"1\",manager=\"slurm\","
+	"uuid=\"7\","
 	"domain=\"cpu\"} 0.000000\n",
 	"# HELP ceems_compute_unit_domain_static_energy_joules_total Part of that energy that is idle power, "
 	"split by allocation, by domain\n",
-	"# HELP ceems_compute_unit_domain_energy_joules_total Energy attributed to the job on this node by domain\n",
+	"# HELP ceems_compute_unit_domain_energy_joules_total Energy attributed to the job on this node "
+	"by domain\n",
 	"ceems_compute_unit_cpu_user_seconds_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
 	"0.400000000\n",
 	"ceems_compute_unit_cpu_system_seconds_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
@@ -152,22 +160,27 @@ static const char *const expected[] = {
 static const char *const absent[] = {
 	"package_joules_total{hostname=\"n\\\"1\",index=\"1\"", /* psys has the package in it */
 	"package_joules_total{hostname=\"n\\\"1\",index=\"9\"",
-	"domain=\"gpu\"",		/* nobody measures it */
-	"source=\"rapl\",idle=",	/* its idle power is not known: no 0 */
+	"domain=\"gpu\"",	 /* nobody measures it */
+	"source=\"rapl\",idle=", /* its idle power is not known: no 0 */
 	"ceems_node_idle_power_watts{hostname=\"n\\\"1\",domain=\"cpu\"",
-	"io_write_bytes_total",		/* not known for any job: no series, and no 0 */
+	"io_write_bytes_total", /* not known for any job: no series, and no 0 */
 	"ceems_ebpf_egress",
-	"memory_total_bytes{",		/* the only job that has memory is over */
+	"memory_total_bytes{", /* the only job that has memory is over */
 };
 
 static void test_format(void)
 {
-	struct factor_point marginal = { 1700000000, 1700000300, 1700000000,
-					 { .mg_per_kwh = 611021, .kind = EMISSION_MARGINAL,
-					   .region = "FR", .source = "x" } };
+	struct factor_point marginal = {
+		1700000000,
+		1700000300,
+		1700000000,
+		{ .mg_per_kwh = 611021, .kind = EMISSION_MARGINAL, .region = "FR", .source = "x" }
+	};
 	const struct factor_series series = { &marginal, 1 };
-	const struct textfile_input in = { .series = &series, .region = "FR",
-					   .zone = zones, .nzones = ARRAY_SIZE(zones),
+	const struct textfile_input in = { .series = &series,
+					   .region = "FR",
+					   .zone = zones,
+					   .nzones = ARRAY_SIZE(zones),
 					   .has_rapl = true };
 	_cleanup_free_ char *text = NULL;
 	struct errmsg err = { 0 };
@@ -179,8 +192,7 @@ static void test_format(void)
 		return;
 	is_u64(len, strlen(text), "length");
 	for (i = 0; i < ARRAY_SIZE(expected); i++)
-		ok(strstr(text, expected[i]) != NULL, "%.*s", (int)strcspn(expected[i], "\n"),
-		   expected[i]);
+		ok(strstr(text, expected[i]) != NULL, "%.*s", (int)strcspn(expected[i], "\n"), expected[i]);
 	for (i = 0; i < ARRAY_SIZE(absent); i++)
 		ok(!strstr(text, absent[i]), "no %s", absent[i]);
 }
@@ -244,7 +256,7 @@ static const char *const absent_of_gpus[] = {
 	"ceems_gpu_processes{hostname=\"n1\",gpu=\"0\"",
 	"ceems_gpu_throttled_power_ratio",
 	"uuid=\"7\",index=\"0\"", /* the job does not hold it */
-	"uuid=\"9\",index=",	    /* a job that is over */
+	"uuid=\"9\",index=",	  /* a job that is over */
 };
 
 static void test_gpus(void)
@@ -254,10 +266,10 @@ static void test_gpus(void)
 	size_t len = 0;
 	size_t i;
 
-	page.part[2] = (struct ledger_part){ .domain = DOMAIN_GPU, .unit = 1,
-					     .source = SOURCE_NVML, .energy_uj = 7000003 };
-	page.part[3] = (struct ledger_part){ .domain = DOMAIN_GPU, .unit = 2,
-					     .source = SOURCE_NVML };
+	page.part[2] = (struct ledger_part){
+		.domain = DOMAIN_GPU, .unit = 1, .source = SOURCE_NVML, .energy_uj = 7000003
+	};
+	page.part[3] = (struct ledger_part){ .domain = DOMAIN_GPU, .unit = 2, .source = SOURCE_NVML };
 	page.nparts = 4;
 	page.job[0].gpu_ppm[1] = 250000;
 	page.job[0].gpu_ppm[2] = 500000;
@@ -267,8 +279,8 @@ static void test_gpus(void)
 	if (!text)
 		return;
 	for (i = 0; i < ARRAY_SIZE(expected_of_gpus); i++)
-		ok(strstr(text, expected_of_gpus[i]) != NULL, "%.*s",
-		   (int)strcspn(expected_of_gpus[i], "\n"), expected_of_gpus[i]);
+		ok(strstr(text, expected_of_gpus[i]) != NULL, "%.*s", (int)strcspn(expected_of_gpus[i], "\n"),
+		   expected_of_gpus[i]);
 	for (i = 0; i < ARRAY_SIZE(absent_of_gpus); i++)
 		ok(!strstr(text, absent_of_gpus[i]), "no %s", absent_of_gpus[i]);
 }
@@ -280,8 +292,9 @@ static void test_fixed_factor(void)
 	_cleanup_free_ char *text = NULL;
 	size_t len = 0;
 
-	page.factor = (struct emission_factor){ .mg_per_kwh = 44180, .year = 2024,
-						.kind = EMISSION_STATIC, .region = "FR" };
+	page.factor = (struct emission_factor){
+		.mg_per_kwh = 44180, .year = 2024, .kind = EMISSION_STATIC, .region = "FR"
+	};
 	page.factor_step = FACTOR_STATIC;
 	page.factor_until_s = 0;
 	page.market_known = 0;
@@ -314,8 +327,11 @@ static void test_method(void)
 /* TextfileJobs=no, and the default of TextfileRapl. */
 static void test_left_out(void)
 {
-	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus), .zone = zones,
-					   .nzones = ARRAY_SIZE(zones), .no_jobs = true };
+	const struct textfile_input in = { .gpu = gpus,
+					   .ngpus = ARRAY_SIZE(gpus),
+					   .zone = zones,
+					   .nzones = ARRAY_SIZE(zones),
+					   .no_jobs = true };
 	_cleanup_free_ char *text = NULL;
 	size_t len = 0;
 
@@ -330,8 +346,11 @@ static void test_left_out(void)
 /* Of a slurmd that has ended nothing is left that would freeze. */
 static void test_end(void)
 {
-	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus), .zone = zones,
-					   .nzones = ARRAY_SIZE(zones), .has_ended = true };
+	const struct textfile_input in = { .gpu = gpus,
+					   .ngpus = ARRAY_SIZE(gpus),
+					   .zone = zones,
+					   .nzones = ARRAY_SIZE(zones),
+					   .has_ended = true };
 	_cleanup_free_ char *text = NULL;
 	size_t len = 0;
 
@@ -346,8 +365,11 @@ static void test_end(void)
 
 static void test_promtool(void)
 {
-	const struct textfile_input in = { .gpu = gpus, .ngpus = ARRAY_SIZE(gpus), .zone = zones,
-					   .nzones = ARRAY_SIZE(zones), .has_rapl = true };
+	const struct textfile_input in = { .gpu = gpus,
+					   .ngpus = ARRAY_SIZE(gpus),
+					   .zone = zones,
+					   .nzones = ARRAY_SIZE(zones),
+					   .has_rapl = true };
 	_cleanup_free_ char *text = NULL;
 	unsigned int m;
 	FILE *p;
@@ -375,8 +397,7 @@ static void test_bad(void)
 	size_t len;
 
 	page.njobs = LEDGER_JOBS + 1;
-	is_int(textfile_format("n1", &page, &in, &text, &len, &err), -EINVAL,
-	       "a page that says nonsense");
+	is_int(textfile_format("n1", &page, &in, &text, &len, &err), -EINVAL, "a page that says nonsense");
 	page.njobs = 3;
 }
 

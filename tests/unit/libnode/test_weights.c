@@ -117,8 +117,7 @@ static void begin(struct machine *m)
 static void run(struct machine *m, int i, uint32_t cpu, uint64_t ns, double cycles, double instr,
 		double misses)
 {
-	const uint64_t events[EVENT_N] = { (uint64_t)((double)ns * cycles),
-					   (uint64_t)((double)ns * instr),
+	const uint64_t events[EVENT_N] = { (uint64_t)((double)ns * cycles), (uint64_t)((double)ns * instr),
 					   (uint64_t)((double)ns * misses) };
 
 	fake_pmu_run(&m->pmu, i < 0 ? FAKE_ALL : i, cpu, ns, ns, events);
@@ -164,7 +163,8 @@ static void test_without_counters(void)
 	m.pmu.open_fails[EVENT_CYCLES] = -ENOENT;
 	machine_start(&m, true);
 	weights_describe(m.w, text, sizeof(text));
-	is_str(text, "CPU energy by CPU time (this machine shows no hardware counters)", "the description says why");
+	is_str(text, "CPU energy by CPU time (this machine shows no hardware counters)",
+	       "the description says why");
 	skip_first(&m);
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 1, 0);
@@ -286,8 +286,7 @@ static void test_some_counters(void)
 	begin(&m);
 	run(&m, 2, 1, 200 * MS, 2, 0, 0);
 	end(&m);
-	ok(!m.tick.book.by_counters && m.line[2].cpu_weight[0] == 200 * MS,
-	   "no line was counted: CPU time");
+	ok(!m.tick.book.by_counters && m.line[2].cpu_weight[0] == 200 * MS, "no line was counted: CPU time");
 	machine_remove(&m);
 }
 
@@ -411,8 +410,7 @@ static void test_memory(void)
 	memweights_close(&w);
 	begin(&m);
 	run(&m, 0, 0, 100 * MS, 3, 0, 0);
-	ok(!memweights_fill(&w, mem, &m.tick) &&
-		   m.line[0].mem_weight == 100 * MS,
+	ok(!memweights_fill(&w, mem, &m.tick) && m.line[0].mem_weight == 100 * MS,
 	   "what the node holds is not known: CPU time stays");
 	memweights_open(&w, m.root);
 	ok(memweights_fill(&w, mem, &m.tick), "by bytes");
@@ -525,8 +523,8 @@ static void test_lists_of_processes(void)
 	free(m.topology);
 }
 
-static void teach(struct machine *m, const struct part *like, uint64_t measured_uj,
-		  uint64_t dt_ns, bool is_tainted)
+static void teach(struct machine *m, const struct part *like, uint64_t measured_uj, uint64_t dt_ns,
+		  bool is_tainted)
 {
 	m->tick.dt_ns = dt_ns;
 	m->tick.is_tainted = is_tainted;
@@ -534,8 +532,7 @@ static void teach(struct machine *m, const struct part *like, uint64_t measured_
 	m->tick.book.nparts = 2;
 	m->part[0] = *like;
 	m->part[0].energy_uj = measured_uj;
-	m->part[1] = (struct part){ .domain = DOMAIN_CPU, .unit = 1,
-					       .source = SOURCE_RAPL, .idle_mw = 5000 };
+	m->part[1] = (struct part){ .domain = DOMAIN_CPU, .unit = 1, .source = SOURCE_RAPL, .idle_mw = 5000 };
 	weights_learn(m->w, &m->tick);
 }
 
@@ -552,8 +549,7 @@ static void learn(struct machine *m, const struct part *like, bool is_tainted)
 		begin(m);
 		run(m, 0, 0, 600 * MS, cycles, instr, 0);
 		end(m);
-		teach(m, like, (uint64_t)(0.6e6 * (20 + instr * 4 + cycles / 2)), 600 * MS,
-		      is_tainted);
+		teach(m, like, (uint64_t)(0.6e6 * (20 + instr * 4 + cycles / 2)), 600 * MS, is_tainted);
 		begin(m); /* a step begins: a tick in which no CPU time shows yet */
 		end(m);
 		teach(m, like, 20000, MS, is_tainted);
@@ -580,8 +576,7 @@ static void test_learns(void)
 		{ "idle power is not known", { .source = SOURCE_RAPL }, false, 1.5 },
 		{ "a model", { .source = SOURCE_MODEL, .idle_mw = 20000 }, false, 1.5 },
 		{ "readings that failed", { .source = SOURCE_RAPL, .idle_mw = 20000 }, true, 1.5 },
-		{ "memory", { .domain = DOMAIN_DRAM, .source = SOURCE_RAPL, .idle_mw = 20000 },
-		  false, 1.5 },
+		{ "memory", { .domain = DOMAIN_DRAM, .source = SOURCE_RAPL, .idle_mw = 20000 }, false, 1.5 },
 		{ "a socket", { .source = SOURCE_RAPL, .idle_mw = 20000 }, false, 17 },
 	};
 	size_t i;
@@ -595,8 +590,7 @@ static void test_learns(void)
 		skip_first(&m);
 		learn(&m, &t[i].part, t[i].is_tainted);
 		got = (double)weight_of(&m, 0, 2) / (double)weight_of(&m, 0, 0);
-		if (!ok(got > 0.75 * t[i].want && got < 1.25 * t[i].want, "learns from: %s",
-			t[i].name))
+		if (!ok(got > 0.75 * t[i].want && got < 1.25 * t[i].want, "learns from: %s", t[i].name))
 			diag("got %.2f, want about %.1f", got, t[i].want);
 		if (t[i].want > 2) {
 			got = (double)weight_of(&m, 2, 2) / (double)weight_of(&m, 2, 0);

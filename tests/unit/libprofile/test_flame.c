@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles as a tree of functions: sums, recursion, inlined functions, filters, two profiles beside each other. */
+/*
+ * Profiles as a tree of functions: sums, recursion, inlined functions, filters, two
+ * profiles beside each other.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,7 +11,8 @@
 
 static const struct profile_type types[] = { { "samples", "count" }, { "cpu", "nanoseconds" } };
 
-static uint32_t add_place(struct profile *p, const char *path, const char *const *name, size_t n, uint64_t address)
+static uint32_t add_place(struct profile *p, const char *path, const char *const *name, size_t n,
+			  uint64_t address)
 {
 	struct profile_line line[4] = { 0 };
 	struct profile_location l = { .line = line, .nlines = n, .address = address };
@@ -18,14 +22,16 @@ static uint32_t add_place(struct profile *p, const char *path, const char *const
 	if (profile_add_mapping(p, &(struct profile_mapping){ path, "", .limit = 4096 }, &l.mapping) < 0)
 		diag("no mapping");
 	for (i = 0; i < n; i++)
-		if (profile_add_function(p, &(struct profile_function){ name[i], "", "", 0 }, &line[i].function) < 0)
+		if (profile_add_function(p, &(struct profile_function){ name[i], "", "", 0 },
+					 &line[i].function) < 0)
 			diag("no function");
 	if (profile_add_location(p, &l, &place) < 0)
 		diag("no location");
 	return place;
 }
 
-static void add_stack(struct profile *p, const uint32_t *location, size_t depth, int64_t count, int64_t task, const char *end)
+static void add_stack(struct profile *p, const uint32_t *location, size_t depth, int64_t count, int64_t task,
+		      const char *end)
 {
 	int64_t value[] = { count, count * 100 };
 	const struct profile_label label[] = { { PROFILE_LABEL_TASK, .number = task },
@@ -39,8 +45,8 @@ static void add_stack(struct profile *p, const uint32_t *location, size_t depth,
 /* main 1, main>f>f 2 (recursion), main>g+h (h inlined into g) 3 of task 1, main>f>kernel 4, nothing 5 */
 static struct profile *make_profile(void)
 {
-	static const char *const main_name[] = { "main" }, *const f_name[] = { "f" }, *const inlined[] = { "h", "g" },
-				*const kernel_name[] = { "copy" };
+	static const char *const main_name[] = { "main" }, *const f_name[] = { "f" },
+				 *const inlined[] = { "h", "g" }, *const kernel_name[] = { "copy" };
 	struct profile *p = NULL;
 	uint32_t main_at, f, g, k, unknown;
 
@@ -99,7 +105,8 @@ static void test_sums(void)
 	ok(has_values(f, "app", 0, 1500), "the process has all");
 	ok(has_values(f, "main", 100, 1000), "main");
 	ok(has_values(f, "f", 200, 600), "a recursive function counts once");
-	ok(has_values(f, "g", 0, 300) && has_values(f, "h", 300, 300), "an inlined function below the one that has it");
+	ok(has_values(f, "g", 0, 300) && has_values(f, "h", 300, 300),
+	   "an inlined function below the one that has it");
 	ok(has_values(f, "copy", 400, 400) && find_name(f, "copy")->kind == FLAME_KERNEL,
 	   "a function of the kernel");
 	ok(has_values(f, "[x.so]", 500, 500) && find_name(f, "[x.so]")->kind == FLAME_UNKNOWN,
@@ -139,7 +146,8 @@ static void test_two(void)
 	is_int(flame_add(f, p, 1, 0.5, FLAME_THIS), 0, "one");
 	is_int(flame_add(f, q, 1, 2, FLAME_OTHER), 0, "another");
 	is_int(flame_finish(f), 0, "sums");
-	ok(f->frame[FLAME_ROOT].total[FLAME_THIS] == 750 && f->frame[FLAME_ROOT].total[FLAME_OTHER] == 600, "each scaled");
+	ok(f->frame[FLAME_ROOT].total[FLAME_THIS] == 750 && f->frame[FLAME_ROOT].total[FLAME_OTHER] == 600,
+	   "each scaled");
 	is_int(flame_top(f, true, &top), 0, "sorted by change");
 	is_str(f->name[top[0]].text, "h", "the largest change first");
 	free(top);

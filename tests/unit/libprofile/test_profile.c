@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Profiles in memory, and pprof's format: what is written is read again, and what is no profile is refused. */
+/*
+ * Profiles in memory, and pprof's format: what is written is read again, and what is no profile is refused.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/mman.h>
@@ -23,7 +25,8 @@ static int memory_file(const void *data, size_t len)
 /* A function of its own mapping, at an address. */
 static uint32_t add_place(struct profile *p, const char *name, uint64_t start, uint64_t address)
 {
-	const struct profile_mapping m = { "/bin/a", "0123ab", .start = start, .limit = start + 0x1000, .offset = 0x2000 };
+	const struct profile_mapping m = { "/bin/a", "0123ab", .start = start, .limit = start + 0x1000,
+					   .offset = 0x2000 };
 	const struct profile_function f = { name, "_Z1f", "a.c", 3 };
 	struct profile_line line = { 0, 17 };
 	struct profile_location l = { .line = &line, .nlines = 1 };
@@ -37,7 +40,8 @@ static uint32_t add_place(struct profile *p, const char *name, uint64_t start, u
 	return place;
 }
 
-static int add_stack(struct profile *p, const uint32_t *location, size_t depth, int64_t count, const char *node)
+static int add_stack(struct profile *p, const uint32_t *location, size_t depth, int64_t count,
+		     const char *node)
 {
 	const struct profile_label label[] = {
 		{ PROFILE_LABEL_NODE, .text = node },
@@ -81,12 +85,15 @@ static void test_adding(void)
 	is_int(add_place(p, "leaf", 0x700000, 0x700010), (int)p->sample[0].location[0],
 	       "the same part of a file at another address is one location");
 	is_int(add_stack(p, &nothing, 1, 1, "n1"), -EINVAL, "no such location");
-	is_int(profile_add_location(p, &(struct profile_location){ .mapping = 7 }, &place), -EINVAL, "no such mapping");
+	is_int(profile_add_location(p, &(struct profile_location){ .mapping = 7 }, &place), -EINVAL,
+	       "no such mapping");
 	is_int(profile_add_mapping(p, &(struct profile_mapping){ .start = 2, .limit = 1 }, &place), -EINVAL,
 	       "an end before the start");
-	is_int(profile_add_sample(p, &(struct profile_sample){ .value = negative }), -EINVAL, "a negative value");
-	is_int(profile_add_sample(p, &(struct profile_sample){ .depth = PROFILE_DEPTH_MAX + 1, .value = huge }), -ERANGE,
-	       "too deep");
+	is_int(profile_add_sample(p, &(struct profile_sample){ .value = negative }), -EINVAL,
+	       "a negative value");
+	is_int(profile_add_sample(p,
+				  &(struct profile_sample){ .depth = PROFILE_DEPTH_MAX + 1, .value = huge }),
+	       -ERANGE, "too deep");
 	is_int(profile_add_sample(p, &(struct profile_sample){ .value = huge }), 0, "a stack without frames");
 	is_int(profile_add_sample(p, &(struct profile_sample){ .value = huge }), 0, "and again");
 	is_int(p->sample[2].value[0], INT64_MAX, "a sum stays at the largest number");
@@ -107,10 +114,12 @@ static void test_texts(void)
 	memset(lengthy, 'x', PROFILE_TEXT_MAX - 1);
 	memcpy(lengthy + PROFILE_TEXT_MAX - 1, "\xc3\xa9z", 4);
 	is_int(profile_create(types, 1, &p), 0, "create");
-	is_int(profile_add_function(p, &(struct profile_function){ "caf\xe9", NULL, NULL, 0 }, &place), 0, "not UTF-8");
+	is_int(profile_add_function(p, &(struct profile_function){ "caf\xe9", NULL, NULL, 0 }, &place), 0,
+	       "not UTF-8");
 	is_str(p->function[place].name, "caf\\xe9", "is escaped");
 	is_str(p->function[place].file, "", "NULL is empty");
-	is_int(profile_add_function(p, &(struct profile_function){ lengthy, "", "", 0 }, &place), 0, "a long text");
+	is_int(profile_add_function(p, &(struct profile_function){ lengthy, "", "", 0 }, &place), 0,
+	       "a long text");
 	is_u64(strlen(p->function[place].name), PROFILE_TEXT_MAX - 1, "is cut between characters");
 	is_u64(profile_text(p, ""), 0, "the first text is empty");
 	is_u64(profile_text(p, "count"), 2, "a text by its words");
@@ -156,7 +165,8 @@ static void test_file(void)
 	s = &back->sample[0];
 	is_u64(s->depth, 2, "depth");
 	is_int(s->value[1], 70, "value");
-	is_str(back->function[back->location[s->location[0]].line[0].function].name, "leaf", "the leaf first");
+	is_str(back->function[back->location[s->location[0]].line[0].function].name, "leaf",
+	       "the leaf first");
 	is_str(back->function[0].system_name, "_Z1f", "name in the symbol table");
 	is_int(back->location[0].line[0].line, 17, "line");
 	is_u64(back->location[0].address, 0x400010, "address");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of functions in programs that the test compiles, in files that are no programs, in the vdso, and those of run-time
- * compilers; and names as their author wrote them.
+ * Names of functions in programs that the test compiles, in files that are no programs, in the vdso, and
+ * those of run-time compilers; and names as their author wrote them.
  */
 #include "ceems_config.h"
 
@@ -19,13 +19,14 @@
 
 static char dir[] = SCRATCH_TEMPLATE;
 
-static const char source[] = "#include <stdio.h>\n"
-			     "static inline __attribute__((always_inline)) int inlined(int x) { return x * 7 + puts(\"a\"); }\n"
-			     "__attribute__((noinline)) static int local(int x) { return inlined(x) + puts(\"b\"); }\n"
-			     "__attribute__((noinline)) int global(int x) { return local(x) + puts(\"c\"); }\n"
-			     "#ifndef LIBRARY\n"
-			     "int main(int argc, char **argv) { (void)argv; return global(argc); }\n"
-			     "#endif\n";
+static const char source[] =
+	"#include <stdio.h>\n"
+	"static inline __attribute__((always_inline)) int inlined(int x) { return x * 7 + puts(\"a\"); }\n"
+	"__attribute__((noinline)) static int local(int x) { return inlined(x) + puts(\"b\"); }\n"
+	"__attribute__((noinline)) int global(int x) { return local(x) + puts(\"c\"); }\n"
+	"#ifndef LIBRARY\n"
+	"int main(int argc, char **argv) { (void)argv; return global(argc); }\n"
+	"#endif\n";
 
 static bool shell(const char *command)
 {
@@ -42,13 +43,15 @@ static uint64_t offset_of(const char *with_names, const char *function)
 	unsigned long long address = 0, vaddr = 0, offset = 0, size = 0;
 	FILE *p;
 
-	(void)snprintf(line, sizeof(line), "nm %s/%s | awk '$3 == \"%s\" { print $1 }'", dir, with_names, function);
+	(void)snprintf(line, sizeof(line), "nm %s/%s | awk '$3 == \"%s\" { print $1 }'", dir, with_names,
+		       function);
 	p = popen(line, "r");
 	if (!p || fscanf(p, "%llx", &address) != 1)
 		diag("no %s in %s", function, with_names);
 	if (p)
 		(void)pclose(p);
-	(void)snprintf(line, sizeof(line), "readelf -lW %s/%s | awk '/LOAD.* R E/ { print $2, $3, $5 }'", dir, with_names);
+	(void)snprintf(line, sizeof(line), "readelf -lW %s/%s | awk '/LOAD.* R E/ { print $2, $3, $5 }'", dir,
+		       with_names);
 	p = popen(line, "r");
 	if (!p || fscanf(p, "%llx %llx %llx", &offset, &vaddr, &size) != 3)
 		diag("no segment in %s", with_names);
@@ -99,7 +102,8 @@ static void test_programs(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		(void)snprintf(command, sizeof(command), "gcc %s -o %s source.c", rows[i].flags, rows[i].name);
+		(void)snprintf(command, sizeof(command), "gcc %s -o %s source.c", rows[i].flags,
+			       rows[i].name);
 		if (!shell(command)) {
 			skip(1, "this compiler cannot make it");
 			continue;
@@ -112,13 +116,14 @@ static void test_stripped(void)
 {
 	struct symbols *s;
 
-	ok(shell("gcc -O2 -g -o linked source.c && cp linked linked.all && objcopy --only-keep-debug linked linked.debug && "
-		 "objcopy -S --add-gnu-debuglink=linked.debug linked"),
+	ok(shell("gcc -O2 -g -o linked source.c && cp linked linked.all && objcopy --only-keep-debug "
+		 "linked linked.debug && objcopy -S --add-gnu-debuglink=linked.debug linked"),
 	   "a program with a debug file");
 	check_functions("linked", "linked.all", true);
 	ok(shell("mkdir .debug && mv linked.debug .debug/linked.debug"), "in the folder .debug");
 	check_functions("linked", "linked.all", true);
-	ok(shell("cp .debug/linked.debug /tmp/x.$$ && echo more >>.debug/linked.debug; rm -f /tmp/x.$$"), "changed since");
+	ok(shell("cp .debug/linked.debug /tmp/x.$$ && echo more >>.debug/linked.debug; rm -f /tmp/x.$$"),
+	   "changed since");
 	s = open_file("linked");
 	if (s)
 		ok(!symbols_find(s, offset_of("linked.all", "local")), "is not used");
@@ -130,11 +135,12 @@ static void test_stripped(void)
 }
 
 /* What find-debuginfo of rpm does to each file. */
-#define MINI \
-	"nm -D mini --format=posix --defined-only | awk '{ print $1 }' | sort >dynsyms && " \
-	"nm mini --format=posix --defined-only | awk '$2 ~ /[TtD]/ { print $1 }' | sort >funcsyms && " \
-	"comm -13 dynsyms funcsyms >keep && objcopy --only-keep-debug mini mini.debug && " \
-	"objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=keep mini.debug mini.elf && " \
+#define MINI                                                                                               \
+	"nm -D mini --format=posix --defined-only | awk '{ print $1 }' | sort >dynsyms && "                \
+	"nm mini --format=posix --defined-only | awk '$2 ~ /[TtD]/ { print $1 }' | sort >funcsyms && "     \
+	"comm -13 dynsyms funcsyms >keep && objcopy --only-keep-debug mini mini.debug && "                 \
+	"objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=keep mini.debug " \
+	"mini.elf && "                                                                                     \
 	"strip mini && "
 
 static void test_mini(void)
@@ -154,9 +160,11 @@ static void test_mini(void)
 	check_functions("mini", "mini.all", false);
 	ok(shell("objcopy --add-section .gnu_debugdata=mini.elf.xz mini"), "are added as RHEL does");
 	check_functions("mini", "mini.all", true);
-	ok(shell("objcopy --add-section .gnu_debugdata=source.c mini.all mini.bad && strip mini.bad"), "something else in its place");
+	ok(shell("objcopy --add-section .gnu_debugdata=source.c mini.all mini.bad && strip mini.bad"),
+	   "something else in its place");
 	check_functions("mini.bad", "mini.all", false);
-	ok(shell("head -c 100 mini.elf.xz >cut && objcopy --update-section .gnu_debugdata=cut mini mini.bad"), "a part of it");
+	ok(shell("head -c 100 mini.elf.xz >cut && objcopy --update-section .gnu_debugdata=cut mini mini.bad"),
+	   "a part of it");
 	check_functions("mini.bad", "mini.all", false);
 	ok(shell("{ cat mini.elf; head -c 99M /dev/zero; } | xz -1 >bomb && "
 		 "objcopy --update-section .gnu_debugdata=bomb mini mini.bad"),
@@ -181,23 +189,29 @@ static void test_build_id(void)
 	ok(strlen(id) == 40, "a build id, %s", id);
 	is_int(symbols_open("", scratch_path(dir, "pie"), id, &other, &err), 0, "the expected build id");
 	symbols_close(other);
-	is_int(symbols_open("", scratch_path(dir, "pie"), "00112233", &other, &err), -ESTALE, "another build id");
+	is_int(symbols_open("", scratch_path(dir, "pie"), "00112233", &other, &err), -ESTALE,
+	       "another build id");
 	/* a root of a container, with a stripped program and a debug file by its id */
-	(void)snprintf(command, sizeof(command),
-		       "mkdir -p root/bin root/usr/lib/debug/.build-id/%.2s && objcopy -S pie root/bin/pie && "
-		       "objcopy --only-keep-debug pie root/usr/lib/debug/.build-id/%.2s/%s.debug && "
-		       "ln -s /bin/pie root/link && ln -s ../../../../bin/pie root/out && mkfifo root/pipe",
-		       id, id, id + 2);
+	(void)snprintf(
+		command, sizeof(command),
+		"mkdir -p root/bin root/usr/lib/debug/.build-id/%.2s && objcopy -S pie root/bin/pie && "
+		"objcopy --only-keep-debug pie root/usr/lib/debug/.build-id/%.2s/%s.debug && "
+		"ln -s /bin/pie root/link && ln -s ../../../../bin/pie root/out && mkfifo root/pipe",
+		id, id, id + 2);
 	ok(shell(command), "a container's root");
 	is_int(symbols_open(scratch_path(dir, "root"), "/bin/pie", id, &other, &err), 0, "a stripped one");
-	is_str(symbols_find(other, offset_of("pie", "local")) ? symbols_find(other, offset_of("pie", "local"))->name : NULL,
+	is_str(symbols_find(other, offset_of("pie", "local")) ?
+		       symbols_find(other, offset_of("pie", "local"))->name :
+		       NULL,
 	       "local", "with the names of its debug file");
 	symbols_close(other);
-	is_int(symbols_open(scratch_path(dir, "root"), "/link", NULL, &other, &err), 0, "a link to / stays below the root");
+	is_int(symbols_open(scratch_path(dir, "root"), "/link", NULL, &other, &err), 0,
+	       "a link to / stays below the root");
 	symbols_close(other);
 	is_int(symbols_open(scratch_path(dir, "root"), "/out", NULL, &other, &err), 0, "so does one with ..");
 	symbols_close(other);
-	is_int(symbols_open(scratch_path(dir, "root"), "/pipe", NULL, &other, &err), -EINVAL, "a pipe is not waited for");
+	is_int(symbols_open(scratch_path(dir, "root"), "/pipe", NULL, &other, &err), -EINVAL,
+	       "a pipe is not waited for");
 	is_int(symbols_open(scratch_path(dir, "root"), "/none", NULL, &other, &err), -ENOENT, "no file");
 }
 
@@ -214,7 +228,8 @@ static void test_deleted(void)
 	is_int(symbols_open_fd(fd, "", NULL, NULL, &s, &err), 0, "that is deleted");
 	(void)close(fd);
 	if (s)
-		is_str(symbols_find(s, offset) ? symbols_find(s, offset)->name : NULL, "local", "has its names");
+		is_str(symbols_find(s, offset) ? symbols_find(s, offset)->name : NULL, "local",
+		       "has its names");
 	symbols_close(s);
 }
 
@@ -245,7 +260,10 @@ static void test_inlines(void)
 	symbols_close(s);
 }
 
-/* Returns how many functions DWARF has at local() of NAME, or in the 64 bytes from there, of which one is inlined. */
+/*
+ * Returns how many functions DWARF has at local() of NAME, or in the 64 bytes from there,
+ * of which one is inlined.
+ */
 static size_t count_inlines(const char *name, const char *with_names)
 {
 	struct symbols *s = open_file(name);
@@ -271,10 +289,12 @@ static void test_strings_without_end(void)
 	   "sections as of a split file");
 	is_u64(count_inlines("dwo", "debug"), 2, "  are read");
 	for (i = 0; i < ARRAY_SIZE(tables); i++) {
-		(void)snprintf(command, sizeof(command),
-			       "objcopy --dump-section .%s=table debug x && printf x >>table && "
-			       "objcopy --update-section .%s=table debug bad && objcopy --update-section .%s.dwo=table dwo bad.dwo",
-			       tables[i], tables[i], tables[i]);
+		(void)snprintf(
+			command, sizeof(command),
+			"objcopy --dump-section .%s=table debug x && printf x >>table && objcopy "
+			"--update-section .%s=table debug bad && objcopy --update-section .%s.dwo=table "
+			"dwo bad.dwo",
+			tables[i], tables[i], tables[i]);
 		if (!shell(command)) {
 			skip(1, "this compiler writes no such table");
 			continue;
@@ -294,7 +314,8 @@ static void test_second_files(void)
 		  "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o split source.c && objcopy -R .debug_aranges split" },
 		{ "a split file, DWARF 5", "split-source.dwo",
 		  "gcc -O2 -g -gdwarf-5 -gsplit-dwarf -o split source.c && objcopy -R .debug_aranges split" },
-		{ "a file of dwz", "common", "cp debug split && cp debug other && dwz -m common -M $PWD/common split other" },
+		{ "a file of dwz", "common",
+		  "cp debug split && cp debug other && dwz -m common -M $PWD/common split other" },
 	};
 	char event[4096];
 	size_t i;
@@ -306,7 +327,8 @@ static void test_second_files(void)
 			skip(1, "no inotify, or not this compiler or dwz");
 			continue;
 		}
-		ok(inotify_add_watch(fd, scratch_path(dir, rows[i].second), IN_OPEN) >= 0, "%s", rows[i].what);
+		ok(inotify_add_watch(fd, scratch_path(dir, rows[i].second), IN_OPEN) >= 0, "%s",
+		   rows[i].what);
 		is_u64(count_inlines("split", "split"), 0, "  is no DWARF");
 		is_int(read(fd, event, sizeof(event)) < 0 ? -errno : 0, -EAGAIN, "  and is not opened");
 	}
@@ -401,10 +423,13 @@ static void test_perf_map(void)
 	is_u64(m.table.n, 2, "has the same places");
 	is_u64(size, sizeof(text) - 1, "  and its size");
 	perf_map_fini(&m);
-	is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), size, PERF_MAP_MAX, &m, &size), -EALREADY, "it has not grown");
-	is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), 0, 8, &m, &size), -EFBIG, "it is too large");
+	is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), size, PERF_MAP_MAX, &m, &size), -EALREADY,
+	       "it has not grown");
+	is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), 0, 8, &m, &size), -EFBIG,
+	       "it is too large");
 	if (geteuid() == 0 && chown(scratch_path(dir, "perf-1.map"), 65534, 65534) == 0)
-		is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), 0, PERF_MAP_MAX, &m, &size), -EPERM, "it is another user's");
+		is_int(perf_map_read("", scratch_path(dir, "perf-1.map"), 0, PERF_MAP_MAX, &m, &size), -EPERM,
+		       "it is another user's");
 	else
 		skip(1, "only root can give a file away");
 	is_int(perf_map_read("", scratch_path(dir, "none"), 0, PERF_MAP_MAX, &m, &size), -ENOENT, "no file");
@@ -454,7 +479,8 @@ int main(void)
 	test_demangle();
 	test_perf_map();
 	test_vdso();
-	if (system("command -v gcc >/dev/null && command -v objcopy >/dev/null && command -v nm >/dev/null") == 0 &&
+	if (system("command -v gcc >/dev/null && command -v objcopy >/dev/null && command -v nm "
+		   ">/dev/null") == 0 &&
 	    scratch_write(scratch_path(dir, "source.c"), source, sizeof(source) - 1)) {
 		test_programs();
 		test_stripped();

@@ -46,9 +46,9 @@ static int find(void *ctx, uint64_t pc, struct unwind_row *ret)
 static void set_row(unsigned int function, uint8_t cfa_reg, int32_t cfa_offset)
 {
 	has_row[function] = true;
-	row[function] = (struct unwind_row){
-		.reg = cfa_reg, .offset = cfa_offset, .saved = { { .place = UNWIND_AT_CFA, .offset = -8 } }
-	};
+	row[function] = (struct unwind_row){ .reg = cfa_reg,
+					     .offset = cfa_offset,
+					     .saved = { { .place = UNWIND_AT_CFA, .offset = -8 } } };
 }
 
 static void set_last(unsigned int function)
@@ -111,7 +111,8 @@ static void test_plain(void)
 	stack[4] = code(2, 0x30);
 	stack[7] = code(3, 0x40);
 	is_walk(WORDS, false, 4, UNWIND_WHOLE, "a stack to its end");
-	ok(got[0] == code(0, 0x10) && got[1] == code(1, 0x1f) && got[3] == code(3, 0x3f), "  callers are at their calls");
+	ok(got[0] == code(0, 0x10) && got[1] == code(1, 0x1f) && got[3] == code(3, 0x3f),
+	   "  callers are at their calls");
 	is_walk(7, true, 3, UNWIND_CUT, "a copy that ends before the stack");
 	is_walk(7, false, 3, UNWIND_FAILED, "a stack that ends there");
 	is_walk(0, true, 1, UNWIND_CUT, "no copy");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of real programs: this test's own stack, with two signals in it, to its end; and, where a compiler for arm64 is
- * installed, a library for it.
+ * Rows of real programs: this test's own stack, with two signals in it, to its end; and, where a compiler for
+ * arm64 is installed, a library for it.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include <errno.h>
@@ -44,8 +44,9 @@ static void take(int sig, siginfo_t *info, void *context)
 	(void)sig;
 	(void)info;
 #if defined(__x86_64__)
-	static const int order[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_RIP,
-				     REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
+	static const int order[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
+				     REG_RBP, REG_RSP, REG_RIP, REG_R8,	 REG_R9,  REG_R10,
+				     REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(order); i++)
@@ -99,7 +100,8 @@ static void open_files(void)
 	while (f && nfiles < FILES && fgets(line, sizeof(line), f)) {
 		if (strstr(line, "[stack]") && sscanf(line, "%llx-%llx", &start, &limit) == 2)
 			top = limit;
-		if (sscanf(line, "%llx-%llx r-xp %llx %*s %*s %511s", &start, &limit, &offset, path) != 4 || *path != '/')
+		if (sscanf(line, "%llx-%llx r-xp %llx %*s %*s %511s", &start, &limit, &offset, path) != 4 ||
+		    *path != '/')
 			continue;
 		file[nfiles].start = start;
 		file[nfiles].limit = limit;
@@ -115,7 +117,8 @@ static int find(void *ctx, uint64_t pc, struct unwind_row *ret)
 
 	for (i = 0; i < nfiles; i++)
 		if (pc >= file[i].start && pc < file[i].limit)
-			return symbols_unwind_row(file[i].symbols, ctx, pc - file[i].start + file[i].offset, ret);
+			return symbols_unwind_row(file[i].symbols, ctx, pc - file[i].start + file[i].offset,
+						  ret);
 	return -ENOENT;
 }
 
@@ -144,7 +147,11 @@ static void test_own(void)
 	const struct sigaction take_it = { .sa_sigaction = take, .sa_flags = SA_SIGINFO };
 	const struct sigaction interrupt = { .sa_handler = interrupted };
 	struct unwind_machine machine = *unwind_host();
-	struct unwind_sample s = { .machine = &machine, .reg = taken.reg, .stack = (const uint8_t *)taken.stack, .find = find, .ctx = &machine };
+	struct unwind_sample s = { .machine = &machine,
+				   .reg = taken.reg,
+				   .stack = (const uint8_t *)taken.stack,
+				   .find = find,
+				   .ctx = &machine };
 	uint64_t ip[64];
 	enum unwind_end end;
 	size_t n, i;
@@ -156,7 +163,8 @@ static void test_own(void)
 	s.size = taken.size;
 	is_int(unwind_walk(&s, ip, ARRAY_SIZE(ip), &n, &end), 0, "  is unwound");
 	is_int(end, UNWIND_WHOLE, "  to its end");
-	ok(place_of("interrupted", ip, n) < place_of("inner", ip, n) && place_of("inner", ip, n) < place_of("outer", ip, n) &&
+	ok(place_of("interrupted", ip, n) < place_of("inner", ip, n) &&
+		   place_of("inner", ip, n) < place_of("outer", ip, n) &&
 		   place_of("outer", ip, n) < place_of("main", ip, n) && place_of("main", ip, n) < n,
 	   "  through the signal's frame");
 	is_str(name_of(ip[n - 1]), "_start", "  where every program begins");
@@ -179,9 +187,12 @@ static void test_arm64(void)
 	char command[512];
 	bool is_stored = false, is_in_link = false;
 
-	(void)snprintf(command, sizeof(command),
-		       "cd %s && echo 'int g(int); int f(int x) { return g(x) + 1; }' >f.c && "
-		       "aarch64-linux-gnu-gcc -O2 -fasynchronous-unwind-tables -nostdlib -shared -fPIC -o f.so f.c 2>/dev/null", dir);
+	(void)snprintf(
+		command, sizeof(command),
+		"cd %s && echo 'int g(int); int f(int x) { return g(x) + 1; }' >f.c && "
+		"aarch64-linux-gnu-gcc -O2 -fasynchronous-unwind-tables -nostdlib -shared -fPIC -o f.so "
+		"f.c 2>/dev/null",
+		dir);
 	if (system(command) != 0) {
 		skip(3, "no compiler for arm64");
 		return;
@@ -190,9 +201,11 @@ static void test_arm64(void)
 	for (at = 0; s && at < 4096; at += 4) {
 		const struct symbol *symbol = symbols_find(s, at);
 
-		if (!symbol || strcmp(symbol->name, "f") != 0 || !symbols_unwind_row(s, &unwind_arm64, at, &row))
+		if (!symbol || strcmp(symbol->name, "f") != 0 ||
+		    !symbols_unwind_row(s, &unwind_arm64, at, &row))
 			continue;
-		is_in_link |= row.cfa == UNWIND_CFA_REGISTER && row.reg == 31 && !row.offset && row.saved[0].place == UNWIND_SAME;
+		is_in_link |= row.cfa == UNWIND_CFA_REGISTER && row.reg == 31 && !row.offset &&
+			      row.saved[0].place == UNWIND_SAME;
 		is_stored |= row.cfa == UNWIND_CFA_REGISTER && row.reg == 31 && row.offset == 16 &&
 			     row.saved[0].place == UNWIND_AT_CFA && row.saved[0].offset == -8 &&
 			     row.saved[1].place == UNWIND_AT_CFA && row.saved[1].offset == -16;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * make_records [--sums FILE] JOBS SEED: prints the messages of JOBS synthetic jobs as JSON lines, as a topic may have
- * them: repeats, corrections that replace what came before, long records in parts, unknown values, hostile texts. The
- * same JOBS and SEED give the same bytes.
+ * make_records [--sums FILE] JOBS SEED: prints the messages of JOBS synthetic jobs as JSON lines, as a topic
+ * may have them: repeats, corrections that replace what came before, long records in parts, unknown values,
+ * hostile texts. The same JOBS and SEED give the same bytes.
  *
- * FILE gets the sums that a consumer must find: CSV of account, hour of the job's end, jobs, energy_j, co2e_g, waste_j.
- * They are added up from the final version of each job, before any JSON is written.
+ * FILE gets the sums that a consumer must find: CSV of account, hour of the job's end, jobs, energy_j,
+ * co2e_g, waste_j. They are added up from the final version of each job, before any JSON is written.
  *
- * Waste is the energy of jobs that failed. Of others it is the static CPU energy times the unused part of the CPUs, cut
- * to microjoules.
+ * Waste is the energy of jobs that failed. Of others it is the static CPU energy times the unused part of the
+ * CPUs, cut to microjoules.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -69,8 +69,21 @@ static uint64_t draw(uint64_t job, unsigned int which, uint64_t below)
 }
 
 enum draw {
-	DRAW_ACCOUNT, DRAW_STATE, DRAW_ELAPSED, DRAW_CPUS, DRAW_POWER, DRAW_LOAD, DRAW_STATIC, DRAW_FACTOR, DRAW_UNKNOWN,
-	DRAW_VERSIONS, DRAW_MOVE, DRAW_NAME, DRAW_STEPS, DRAW_REPEAT, DRAW_DELAY,
+	DRAW_ACCOUNT,
+	DRAW_STATE,
+	DRAW_ELAPSED,
+	DRAW_CPUS,
+	DRAW_POWER,
+	DRAW_LOAD,
+	DRAW_STATIC,
+	DRAW_FACTOR,
+	DRAW_UNKNOWN,
+	DRAW_VERSIONS,
+	DRAW_MOVE,
+	DRAW_NAME,
+	DRAW_STEPS,
+	DRAW_REPEAT,
+	DRAW_DELAY,
 };
 
 /* How many versions the record of JOB has: 0 to VERSIONS_MAX - 1 corrections. */
@@ -104,7 +117,8 @@ static void set_values(struct record *r, uint64_t job, uint64_t energy_uj)
 	values_set(&r->values, METRIC_SOURCE_RAPL, energy_uj);
 	values_set(&r->values, METRIC_CPU_TIME, cpu_ns);
 	values_set(&r->values, METRIC_TASK_CLOCK, cpu_ns);
-	values_set(&r->values, METRIC_CO2E, energy_uj / UJ_PER_J * (20 + draw(job, DRAW_FACTOR, 600)) * 2500 / 9);
+	values_set(&r->values, METRIC_CO2E,
+		   energy_uj / UJ_PER_J * (20 + draw(job, DRAW_FACTOR, 600)) * 2500 / 9);
 }
 
 static void add_steps(struct record *r, uint64_t job)
@@ -120,9 +134,15 @@ static void add_steps(struct record *r, uint64_t job)
 	for (i = 0; i < n; i++) {
 		struct record_step *s = &r->steps[i];
 
-		*s = (struct record_step){ .step_id = i ? (uint32_t)i - 1 : UINT32_C(0xfffffffb), .state = "COMPLETED",
-					   .ntasks = 1, .nnodes = 1, .ncpus = r->total_cpus, .start = r->start, .end = r->end,
-					   .user_cpu_us = { 123456789, true }, .max_rss_bytes = { 123456789, true } };
+		*s = (struct record_step){ .step_id = i ? (uint32_t)i - 1 : UINT32_C(0xfffffffb),
+					   .state = "COMPLETED",
+					   .ntasks = 1,
+					   .nnodes = 1,
+					   .ncpus = r->total_cpus,
+					   .start = r->start,
+					   .end = r->end,
+					   .user_cpu_us = { 123456789, true },
+					   .max_rss_bytes = { 123456789, true } };
 		set_text(&s->name, i ? "solver" : "batch");
 		set_text(&s->nodes, r->nodes);
 		values_init(&s->values);
@@ -135,7 +155,8 @@ static void add_steps(struct record *r, uint64_t job)
 /* The same operations on doubles as in SQL, so that the results are the same to the last bit. */
 static double unused_cpus(const struct record *r)
 {
-	double used = (double)r->values.value[METRIC_CPU_TIME] / 1e9 / (double)((r->end - r->start) * r->total_cpus);
+	double used = (double)r->values.value[METRIC_CPU_TIME] / 1e9 /
+		      (double)((r->end - r->start) * r->total_cpus);
 
 	return used < 1 ? 1 - used : 0;
 }
@@ -143,10 +164,13 @@ static double unused_cpus(const struct record *r)
 /* Version VERSION of the record of JOB; the last one is final. RET_SUM may be NULL. */
 static struct record *make(uint64_t job, unsigned int version, struct job_sum *ret_sum)
 {
-	static const char *const state[] = { "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED",
-					     "CANCELLED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL" };
-	static const char *const name[] = { "relax", "a \"quoted\", name", "line\nbreak\ttab \\", "'; DROP TABLE job; --",
-					    "\xff not UTF-8", "caf\xc3\xa9" };
+	static const char *const state[] = { "COMPLETED", "COMPLETED",	   "COMPLETED", "COMPLETED",
+					     "COMPLETED", "COMPLETED",	   "CANCELLED", "FAILED",
+					     "TIMEOUT",	  "OUT_OF_MEMORY", "NODE_FAIL" };
+	static const char *const name[] = {
+		"relax",	  "a \"quoted\", name", "line\nbreak\ttab \\", "'; DROP TABLE job; --",
+		"\xff not UTF-8", "caf\xc3\xa9"
+	};
 	bool is_final = version + 1 == versions(job);
 	size_t which = draw(job, DRAW_STATE, 3) ? 0 : draw(job, DRAW_STATE, ARRAY_SIZE(state));
 	uint64_t elapsed_s = 1 + draw(job, DRAW_ELAPSED, 86400);
@@ -188,12 +212,21 @@ static struct record *make(uint64_t job, unsigned int version, struct job_sum *r
 	energy_uj = elapsed_s * r->total_cpus * (1 + draw(job, DRAW_POWER, 12)) * UJ_PER_J;
 	if (!is_final)
 		energy_uj /= 2; /* a part of the steps had not reported */
-	r->energy = (struct record_energy){ .final = is_final, .total_j = { energy_uj / UJ_PER_J, true },
-					    .method = "cpu-time", .source = "rapl", .quality = "measured" };
+	r->energy = (struct record_energy){ .final = is_final,
+					    .total_j = { energy_uj / UJ_PER_J, true },
+					    .method = "cpu-time",
+					    .source = "rapl",
+					    .quality = "measured" };
 	set_values(r, job, energy_uj);
 	r->emissions = (struct record_emissions){
-		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123000, true }, .kind = "static", .scope = "life-cycle",
-		.region = "FR", .source = "a source", .year = 2024, .pue_milli = 1300,
+		.method = CO2E_PER_TICK,
+		.factor_ug_per_kwh = { 56123000, true },
+		.kind = "static",
+		.scope = "life-cycle",
+		.region = "FR",
+		.source = "a source",
+		.year = 2024,
+		.pue_milli = 1300,
 	};
 	if (unknown == 0) { /* a node without sensors */
 		unsigned int m;
@@ -208,7 +241,9 @@ static struct record *make(uint64_t job, unsigned int version, struct job_sum *r
 		add_steps(r, job);
 	if (!ret_sum)
 		return r;
-	*ret_sum = (struct job_sum){ .account = account, .hour = hour, .has_energy = unknown != 0, .has_co2e = unknown > 1 };
+	*ret_sum = (struct job_sum){
+		.account = account, .hour = hour, .has_energy = unknown != 0, .has_co2e = unknown > 1
+	};
 	if (unknown == 0)
 		return r;
 	ret_sum->energy_j = energy_uj / UJ_PER_J;
@@ -216,7 +251,8 @@ static struct record *make(uint64_t job, unsigned int version, struct job_sum *r
 	if (which >= 7)
 		ret_sum->waste_uj = energy_uj;
 	else
-		ret_sum->waste_uj = (uint64_t)((double)r->values.value[METRIC_CPU_ENERGY_STATIC] * unused_cpus(r));
+		ret_sum->waste_uj = (uint64_t)((double)r->values.value[METRIC_CPU_ENERGY_STATIC] *
+					       unused_cpus(r));
 	return r;
 }
 
@@ -263,8 +299,8 @@ static void print_bucket(uint64_t at)
 }
 
 /*
- * Plans the messages of JOB: its versions in order; at times one is repeated, or the whole series, as after a crash of
- * the recorder, which sends again from its cursor.
+ * Plans the messages of JOB: its versions in order; at times one is repeated, or the whole series, as after a
+ * crash of the recorder, which sends again from its cursor.
  */
 static void plan(uint64_t job)
 {
@@ -277,7 +313,8 @@ static void plan(uint64_t job)
 		nrepeats += round ? n : 0;
 		for (v = 0; v < n; v++) {
 			push(at, job, v);
-			at += 1 + draw(job, DRAW_DELAY + round * VERSIONS_MAX + v, DELAY_MAX / (2 * VERSIONS_MAX) - 1);
+			at += 1 + draw(job, DRAW_DELAY + round * VERSIONS_MAX + v,
+				       DELAY_MAX / (2 * VERSIONS_MAX) - 1);
 		}
 	}
 	if (repeat == 3) {
@@ -303,9 +340,12 @@ static void write_sums(const char *path, const struct sum *sum, size_t hours)
 		if (!sum[i].jobs)
 			continue;
 		(void)strftime(hour, sizeof(hour), "%Y-%m-%dT%H", gmtime_r(&t, &tm));
-		(void)fprintf(f, "account%02zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ".%09" PRIu64 ",%" PRIu64 ".%06" PRIu64 "\n",
+		(void)fprintf(f,
+			      "account%02zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ".%09" PRIu64 ",%" PRIu64
+			      ".%06" PRIu64 "\n",
 			      i / hours, hour, sum[i].jobs, sum[i].energy_j, sum[i].co2e_ng / NG_PER_G,
-			      sum[i].co2e_ng % NG_PER_G, sum[i].waste_uj / 1000000, sum[i].waste_uj % 1000000);
+			      sum[i].co2e_ng % NG_PER_G, sum[i].waste_uj / 1000000,
+			      sum[i].waste_uj % 1000000);
 	}
 	if (fclose(f))
 		die("cannot write the sums");
@@ -345,8 +385,10 @@ int main(int argc, char **argv)
 	}
 	if (path)
 		write_sums(path, sum, hours);
-	(void)fprintf(stderr, "make_records: %" PRIu64 " jobs, %" PRIu64 " messages: %" PRIu64 " corrections, %" PRIu64
-		      " repeats, %" PRIu64 " more parts\n", jobs, nmessages, ncorrections, nrepeats, nparts);
+	(void)fprintf(stderr,
+		      "make_records: %" PRIu64 " jobs, %" PRIu64 " messages: %" PRIu64
+		      " corrections, %" PRIu64 " repeats, %" PRIu64 " more parts\n",
+		      jobs, nmessages, ncorrections, nrepeats, nparts);
 	free(sum);
 	for (job = 0; job < DELAY_MAX; job++) {
 		free(bucket[job].job);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each rule of advice: a job for which it speaks, one at its limit, and one whose deciding value is unknown. */
+/*
+ * Each rule of advice: a job for which it speaks, one at its limit, and one whose deciding value is unknown.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,9 @@
 #define NS UINT64_C(1000000000)
 #define MAX 8
 
-/* An hour on 8 CPUs of one node, which were all busy; 16 GiB, of which 15 were used; a limit of 80 minutes. */
+/*
+ * An hour on 8 CPUs of one node, which were all busy; 16 GiB, of which 15 were used; a limit of 80 minutes.
+ */
 static struct record *good(void)
 {
 	struct record *r = record_create();
@@ -40,7 +44,11 @@ static struct record *good(void)
 	values_set(&r->values, METRIC_CPU_ENERGY, UINT64_C(3600000000) * 100);
 	values_set(&r->values, METRIC_CPU_ENERGY_STATIC, UINT64_C(3600000000) * 40);
 	values_set(&r->values, METRIC_CO2E, 5000 * UINT64_C(1000000)); /* 5 g */
-	s[0] = (struct record_step){ .step_id = LEDGER_STEP_BATCH, .ntasks = 1, .nnodes = 1, .ncpus = 8, .start = BEGIN,
+	s[0] = (struct record_step){ .step_id = LEDGER_STEP_BATCH,
+				     .ntasks = 1,
+				     .nnodes = 1,
+				     .ncpus = 8,
+				     .start = BEGIN,
 				     .end = BEGIN + 3600 };
 	s[1] = s[0];
 	s[1].step_id = LEDGER_STEP_EXTERN;
@@ -336,22 +344,25 @@ static void memory_per_gpu(struct record *r, int how)
 /* --- a series of factors ------------------------------------------------------------------------ */
 
 #define HOUR 3600
-#define LATER (10 * 86400) /* a second time that the series covers */
+#define LATER (10 * 86400)			/* a second time that the series covers */
 #define FIRST (BEGIN / HOUR * HOUR - 26 * HOUR) /* the job starts 13 minutes past 22:00 UTC */
-#define HOURS 54 /* what a job of an hour is compared with, and an hour more */
-#define AT_THREE 31 /* of HOURS, 03:00 UTC */
-#define DIRTY 400000 /* mg per kWh, but at 03:00 */
+#define HOURS 54				/* what a job of an hour is compared with, and an hour more */
+#define AT_THREE 31				/* of HOURS, 03:00 UTC */
+#define DIRTY 400000				/* mg per kWh, but at 03:00 */
 #define CLEAN 200000
 #define AT_LIMIT 320000
 
 static struct factor_series series;
 static const struct factor_chain with_series = { .fixed = { .mg_per_kwh = DIRTY, .kind = EMISSION_STATIC },
-						 .region = "FR", .fresh_age_s = HOUR, .max_age_s = 86400,
+						 .region = "FR",
+						 .fresh_age_s = HOUR,
+						 .max_age_s = 86400,
 						 .series = &series };
 
 static void add_hours(uint64_t first, uint64_t mg_at_three)
 {
-	struct factor_point p = { .factor = { .kind = EMISSION_AVERAGE, .region = "FR", .source = "a test" } };
+	struct factor_point p = { .factor = {
+					  .kind = EMISSION_AVERAGE, .region = "FR", .source = "a test" } };
 	struct errmsg err = { 0 };
 	uint64_t i;
 
@@ -395,30 +406,39 @@ static const struct {
 	{ "timeout", timeout, "stopped by its time limit of 1h20m00s", "#SBATCH --time=02:00:00",
 	  "cost 100.0 Wh, 5.00 g" },
 	{ "failed", failed, "failed after 1h00m00s", "try a short run first", "cost 100.0 Wh, 5.00 g" },
-	{ "oom-kills", oom_kills, "the kernel killed 3 of its processes for memory", "#SBATCH --mem=24G", "" },
-	{ "no-cpu-time", no_cpu_time, "used no CPU time", "look into the job's output file", "cost 100.0 Wh, 5.00 g" },
-	{ "gpu-no-process", gpu_no_process, "no process on 2 GPUs for 92 % of the time", "ask for no GPU, or use it",
-	  "saves 45.8 Wh, 2.29 g" },
+	{ "oom-kills", oom_kills, "the kernel killed 3 of its processes for memory", "#SBATCH --mem=24G",
+	  "" },
+	{ "no-cpu-time", no_cpu_time, "used no CPU time", "look into the job's output file",
+	  "cost 100.0 Wh, 5.00 g" },
+	{ "gpu-no-process", gpu_no_process, "no process on 2 GPUs for 92 % of the time",
+	  "ask for no GPU, or use it", "saves 45.8 Wh, 2.29 g" },
 	{ "gpu-idle", gpu_idle, "2 GPUs did nothing", "ask for no GPU, or use it", "saves 50.0 Wh, 2.50 g" },
 	{ "gpu-low", gpu_low, "2 GPUs busy 15 % of the time", "larger batches, or fewer GPUs", "" },
 	{ "gpu-fair", gpu_fair, "2 GPUs busy 25 % of the time", "larger batches, or fewer GPUs", "" },
 	{ "gpu-interactive", gpu_interactive, "interactive for 8h00m01s, GPUs busy 10 %",
 	  "end the session when you leave", "" },
 	{ "gpu-heat", gpu_heat, "GPUs slowed down by heat 10 % of the time", "tell your operators", "" },
-	{ "gpu-small", gpu_small, "GPU busy 15 %, 4.00 GiB of its memory", "ask for a smaller GPU or a part of one", "" },
+	{ "gpu-small", gpu_small, "GPU busy 15 %, 4.00 GiB of its memory",
+	  "ask for a smaller GPU or a part of one", "" },
 	{ "gpu-spread", gpu_spread, "4 GPUs on 4 nodes", "#SBATCH --nodes=1", "" },
-	{ "cpus-per-gpu", cpus_per_gpu, "13.0 CPUs for each GPU, 1 of them used", "#SBATCH --cpus-per-gpu", "" },
-	{ "memory-per-gpu", memory_per_gpu, "107.1 GiB of memory for each GPU, 7 % used", "#SBATCH --mem=18G", "" },
+	{ "cpus-per-gpu", cpus_per_gpu, "13.0 CPUs for each GPU, 1 of them used", "#SBATCH --cpus-per-gpu",
+	  "" },
+	{ "memory-per-gpu", memory_per_gpu, "107.1 GiB of memory for each GPU, 7 % used", "#SBATCH --mem=18G",
+	  "" },
 	{ "serial", serial, "used 1 of 8 CPUs", "#SBATCH --cpus-per-task=1", "saves 35.0 Wh, 1.75 g" },
-	{ "cpus-unused", cpus_unused, "used 6 of 8 CPUs", "#SBATCH --cpus-per-task=6", "saves 10.0 Wh, 500.0 mg" },
+	{ "cpus-unused", cpus_unused, "used 6 of 8 CPUs", "#SBATCH --cpus-per-task=6",
+	  "saves 10.0 Wh, 500.0 mg" },
 	{ "tasks-unused", tasks_unused, "used 3 of 8 CPUs", "#SBATCH --ntasks=3", "saves 25.0 Wh, 1.25 g" },
 	{ "cpu-low", cpu_low, "its CPU was busy 65 % of the time", "see what it waits for", "" },
 	{ "cpu-fair", cpu_fair, "CPUs busy 80 % of the time", "try fewer CPUs", "" },
-	{ "imbalance", imbalance, "busiest node worked 25 % more than the mean", "spread the work evenly", "" },
+	{ "imbalance", imbalance, "busiest node worked 25 % more than the mean", "spread the work evenly",
+	  "" },
 	{ "cpu-wait", cpu_wait, "tasks waited for a CPU 20 % of their time", "start fewer threads", "" },
 	{ "cpu-crowded", cpu_crowded, "tasks waited for a CPU 20 % of their time", "look at --cpu-bind", "" },
-	{ "cpu-throttled", cpu_throttled, "stopped by its CPU limit 10 % of the time", "start fewer threads", "" },
-	{ "memory-bound", memory_bound, "0.7 instructions a cycle, 30 % of cache accesses miss", "fewer tasks on a node", "" },
+	{ "cpu-throttled", cpu_throttled, "stopped by its CPU limit 10 % of the time", "start fewer threads",
+	  "" },
+	{ "memory-bound", memory_bound, "0.7 instructions a cycle, 30 % of cache accesses miss",
+	  "fewer tasks on a node", "" },
 	{ "memory-unused", memory_unused, "used 7.00 GiB of 10.0 GiB", "#SBATCH --mem=9G", "" },
 	{ "memory-stall", memory_stall, "waited for memory 10 % of the time", "#SBATCH --mem=24G", "" },
 	{ "swap", swap, "100.0 MiB of its memory was swapped out", "#SBATCH --mem=24G", "" },
@@ -428,7 +448,8 @@ static const struct {
 	{ "limit-high", limit_high, "needed 1h00m00s of 1h41m00s", "#SBATCH --time=01:15:00", "" },
 	{ "short-steps", short_steps, "101 steps of 4.00 s each", "put several into one srun", "" },
 	{ "idle-energy", idle_energy, "81 % of its energy was idle power", "hold less, or use it", "" },
-	{ "cleaner-hours", cleaner_hours, "50 % less CO2e at 03:00", "sbatch --begin=03:00", "saves 2.50 g CO2e" },
+	{ "cleaner-hours", cleaner_hours, "50 % less CO2e at 03:00", "sbatch --begin=03:00",
+	  "saves 2.50 g CO2e" },
 };
 
 /* All rules on, at their own thresholds. */
@@ -460,7 +481,8 @@ static const struct advice *find(const struct advice *a, size_t n, const char *r
 
 static void test_cases(void)
 {
-	static const char *const when[] = { "speaks", "does not at its limit", "does not where a value is unknown" };
+	static const char *const when[] = { "speaks", "does not at its limit",
+					    "does not where a value is unknown" };
 	struct advice_site site = all_on();
 	struct advice a[MAX];
 	char saved[ADVICE_TEXT_MAX];
@@ -479,7 +501,8 @@ static void test_cases(void)
 			if (found) {
 				is_str(found->what, cases[i].what, "what was seen");
 				is_str(found->type, cases[i].type, "what to type");
-				is_str(advice_saving_text(found, true, saved, sizeof(saved)), cases[i].saved, "saving");
+				is_str(advice_saving_text(found, true, saved, sizeof(saved)), cases[i].saved,
+				       "saving");
 			}
 			record_destroy(r);
 		}
@@ -567,7 +590,9 @@ static const struct {
 static void test_cleaner_hours(void)
 {
 	const int64_t ten = BEGIN / HOUR * HOUR;
-	const struct factor_chain without = { .fixed = with_series.fixed, .region = "FR", .fresh_age_s = HOUR };
+	const struct factor_chain without = { .fixed = with_series.fixed,
+					      .region = "FR",
+					      .fresh_age_s = HOUR };
 	struct cleaner_hour found;
 	size_t i;
 
@@ -583,7 +608,8 @@ static void test_cleaner_hours(void)
 		ok(rc == hours[i].found, "%s", hours[i].what);
 		if (hours[i].found && rc)
 			ok(found.saved > hours[i].saved - 1e-9 && found.saved < hours[i].saved + 1e-9 &&
-				   (!(found.saved > 0) || (int64_t)found.begin == ten + hours[i].begin * HOUR),
+				   (!(found.saved > 0) ||
+				    (int64_t)found.begin == ten + hours[i].begin * HOUR),
 			   "  the best start is %+lld h after 22:00, saving %g",
 			   ((long long)found.begin - ten) / HOUR, found.saved);
 		if (!i)
@@ -622,8 +648,8 @@ static void test_site(void)
 		if (ftruncate(fd, 0) < 0 || pwrite(fd, files[i].text, strlen(files[i].text), 0) < 0)
 			exit(1);
 		rc = advice_site_read(path, &site, &err);
-		ok(files[i].error ? rc < 0 && strstr(err.text, files[i].error) : rc == 0, "file %zu: %d %s", i, rc,
-		   err.text);
+		ok(files[i].error ? rc < 0 && strstr(err.text, files[i].error) : rc == 0, "file %zu: %d %s",
+		   i, rc, err.text);
 		advice_site_free(&site);
 	}
 	close(fd);
@@ -633,8 +659,9 @@ static void test_site(void)
 static void test_words(void)
 {
 	char path[] = "/tmp/ceems-advice-XXXXXX";
-	static const char text[] = "serial.what=\"one of {cpus} CPUs\"\nserial.type=\"see {limit_more}\"\n"
-				   "serial.link=\"https://hpc.example/serial#x\"\nlimit-far.show=no\nmin-elapsed=60\n";
+	static const char text[] =
+		"serial.what=\"one of {cpus} CPUs\"\nserial.type=\"see {limit_more}\"\n"
+		"serial.link=\"https://hpc.example/serial#x\"\nlimit-far.show=no\nmin-elapsed=60\n";
 	int fd = mkstemp(path);
 	struct advice_site site;
 	struct errmsg err = { 0 };

@@ -21,7 +21,8 @@ static struct record_step step[2];
 static const struct job_screen_advice advice[] = {
 	{ "used 1 of 8 CPUs", "#SBATCH --cpus-per-task=1", "saves 1.6 Wh" },
 	{ "used 3.9 MiB of 4 GiB", "#SBATCH --mem=100M", "" },
-	{ "waited for other processes' CPUs 40 % of the time", "#SBATCH --exclusive", "would have saved 1.60 Wh, 24.0 mg" },
+	{ "waited for other processes' CPUs 40 % of the time", "#SBATCH --exclusive",
+	  "would have saved 1.60 Wh, 24.0 mg" },
 	{ "not final", "", "" },
 	{ "one more than are shown", "", "" },
 };
@@ -30,14 +31,33 @@ static const struct job_screen_advice advice[] = {
 static struct record burn(void)
 {
 	struct record r = {
-		.cluster = (char *)"c1", .job_id = 2, .job_name = (char *)"burn8", .user_name = (char *)"user1",
-		.account = (char *)"physics", .partition = (char *)"debug", .nodes = (char *)"n2",
-		.state = (char *)"COMPLETED", .tres_alloc = (char *)"cpu=8,mem=4G,energy=6900,node=1,billing=8",
-		.submit = T, .eligible = T, .start = T, .end = T + 61, .time_limit_min = { 5, true },
-		.total_nodes = 1, .total_cpus = 8,
-		.energy = { .final = true, .total_j = { 6900, true }, .quality = "estimate", .source = "model" },
-		.emissions = { .method = CO2E_PER_TICK, .factor_ug_per_kwh = { 44200000, true }, .kind = "static",
-			       .scope = "life-cycle", .region = "FR", .source = "Ember", .year = 2024,
+		.cluster = (char *)"c1",
+		.job_id = 2,
+		.job_name = (char *)"burn8",
+		.user_name = (char *)"user1",
+		.account = (char *)"physics",
+		.partition = (char *)"debug",
+		.nodes = (char *)"n2",
+		.state = (char *)"COMPLETED",
+		.tres_alloc = (char *)"cpu=8,mem=4G,energy=6900,node=1,billing=8",
+		.submit = T,
+		.eligible = T,
+		.start = T,
+		.end = T + 61,
+		.time_limit_min = { 5, true },
+		.total_nodes = 1,
+		.total_cpus = 8,
+		.energy = { .final = true,
+			    .total_j = { 6900, true },
+			    .quality = "estimate",
+			    .source = "model" },
+		.emissions = { .method = CO2E_PER_TICK,
+			       .factor_ug_per_kwh = { 44200000, true },
+			       .kind = "static",
+			       .scope = "life-cycle",
+			       .region = "FR",
+			       .source = "Ember",
+			       .year = 2024,
 			       .pue_milli = 1300 },
 	};
 
@@ -99,7 +119,11 @@ static void test_job(void)
 {
 	struct record r = burn();
 	const struct record *part = &r;
-	const struct job_screen s = { .part = &part, .n = 1, .now = T + 100, .cluster = "c1", .advice = advice,
+	const struct job_screen s = { .part = &part,
+				      .n = 1,
+				      .now = T + 100,
+				      .cluster = "c1",
+				      .advice = advice,
 				      .nadvice = ARRAY_SIZE(advice) };
 
 	is_screen(&s,
@@ -129,17 +153,17 @@ static void test_job(void)
 	values_miss(&r.values, METRIC_CPU_TIME, REASON_NOT_MEASURED);
 	r.time_limit_min.known = false;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  c2:debug  n2  OUT_OF_MEMORY 0:125\n"
-		  "  time       1m01s, waited 0 s                            24 Nov 16:00\n"
-		  "  CPU        n/a: not measured (8 CPUs)\n"
-		  "  memory     [################] 100 %   4.00 GiB of 4.00 GiB\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     partly an estimate\n"
-		  "  CO2e       n/a: no emission factor\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
-		  "  note       memory ran out; processes that the kernel killed: 3\n"
-		  "             run 2 of this job: --duplicates shows the others\n"
-		  "             not final: slurmdbd does not have all steps yet\n",
-		  "another cluster's, out of memory, not final");
+	       "Job 2  burn8  user1/physics  c2:debug  n2  OUT_OF_MEMORY 0:125\n"
+	       "  time       1m01s, waited 0 s                            24 Nov 16:00\n"
+	       "  CPU        n/a: not measured (8 CPUs)\n"
+	       "  memory     [################] 100 %   4.00 GiB of 4.00 GiB\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     partly an estimate\n"
+	       "  CO2e       n/a: no emission factor\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n"
+	       "  note       memory ran out; processes that the kernel killed: 3\n"
+	       "             run 2 of this job: --duplicates shows the others\n"
+	       "             not final: slurmdbd does not have all steps yet\n",
+	       "another cluster's, out of memory, not final");
 }
 
 /* What slurmdbd has of a site that accounts none of our TRES. */
@@ -149,32 +173,34 @@ static void test_bare(void)
 
 	values_init(&r.values);
 	r.energy = (struct record_energy){ .final = true };
-	step[0] = (struct record_step){ .user_cpu_us = { 17000000, true }, .system_cpu_us = { 1000000, true },
-					.max_rss_bytes = { 4089446, true }, .nnodes = 1 };
+	step[0] = (struct record_step){ .user_cpu_us = { 17000000, true },
+					.system_cpu_us = { 1000000, true },
+					.max_rss_bytes = { 4089446, true },
+					.nnodes = 1 };
 	values_init(&step[0].values);
 	r.steps = step;
 	r.nsteps = 1;
 	r.derived_exit_code = 3;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
-		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB (a task's MaxRSS)\n"
-		  "  energy     n/a: not measured\n"
-		  "  CO2e       n/a: not measured\n"
-		  "  note       a step ended with 3:0\n",
-		  "without any TRES of ours");
+	       "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB (a task's MaxRSS)\n"
+	       "  energy     n/a: not measured\n"
+	       "  CO2e       n/a: not measured\n"
+	       "  note       a step ended with 3:0\n",
+	       "without any TRES of ours");
 	values_set(&r.values, METRIC_ENERGY, 0);
 	r.end = r.start;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
-		  "  time       0 s of 5m00s (0 %), waited 0 s               24 Nov 16:00\n"
-		  "  CPU        18.0 s in less than 1 s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB (a task's MaxRSS)\n"
-		  "  energy     less than 1 J\n"
-		  "  CO2e       n/a: not measured\n"
-		  "  note       a step ended with 3:0\n",
-		  "less than a second, and than a joule");
+	       "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
+	       "  time       0 s of 5m00s (0 %), waited 0 s               24 Nov 16:00\n"
+	       "  CPU        18.0 s in less than 1 s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB (a task's MaxRSS)\n"
+	       "  energy     less than 1 J\n"
+	       "  CO2e       n/a: not measured\n"
+	       "  note       a step ended with 3:0\n",
+	       "less than a second, and than a joule");
 }
 
 static void test_gpu(void)
@@ -183,32 +209,32 @@ static void test_gpu(void)
 
 	r.tres_alloc = (char *)"cpu=8,mem=4G,energy=6900,node=1,billing=8,gres/gpu=2,gres/gpu:h100=2";
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
-		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
-		  "  GPU        n/a: not measured (2 GPUs)\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
-		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
-		  "             FR 2024, yearly mean, life-cycle; Ember\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n",
-		  "GPUs without measurement");
+	       "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
+	       "  GPU        n/a: not measured (2 GPUs)\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n",
+	       "GPUs without measurement");
 	values_set(&r.values, METRIC_GPU_HELD, 122 * S);
 	values_set(&r.values, METRIC_GPU_BUSY, 30 * S);
 	values_set(&r.values, METRIC_GPU_MEMORY_PEAK, 8 * GIB);
 	values_set(&r.values, METRIC_GPU_MEMORY_ALLOCATED, 160 * GIB);
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
-		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
-		  "  GPU        [####            ]  25 %   30.0 s of 2m02s (2 GPUs)\n"
-		  "  GPU memory [#               ]   5 %   8.00 GiB of 160.0 GiB\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
-		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
-		  "             FR 2024, yearly mean, life-cycle; Ember\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n",
-		  "GPUs");
+	       "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
+	       "  GPU        [####            ]  25 %   30.0 s of 2m02s (2 GPUs)\n"
+	       "  GPU memory [#               ]   5 %   8.00 GiB of 160.0 GiB\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n",
+	       "GPUs");
 }
 
 static void test_nodes(void)
@@ -217,64 +243,64 @@ static void test_nodes(void)
 
 	r.nodes = (char *)"n[1-4]";
 	r.total_nodes = 4;
-	step[0] = (struct record_step){
-		.nnodes = 4, .cpu_time = { { 9 * S, true }, "n3" }, .energy = { { 1800 * J, true }, "n1" },
-		.memory = { { 4089446, true }, "n2" }
-	};
+	step[0] = (struct record_step){ .nnodes = 4,
+					.cpu_time = { { 9 * S, true }, "n3" },
+					.energy = { { 1800 * J, true }, "n1" },
+					.memory = { { 4089446, true }, "n2" } };
 	values_init(&step[0].values);
 	values_set(&step[0].values, METRIC_CPU_TIME, 18 * S);
 	values_set(&step[0].values, METRIC_ENERGY, 6900 * J);
 	r.steps = step;
 	r.nsteps = 1;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
-		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
-		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
-		  "             FR 2024, yearly mean, life-cycle; Ember\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
-		  "  nodes      n3: CPU time 100 % above the mean of 4\n",
-		  "four nodes, of which one did half of the work");
+	       "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n"
+	       "  nodes      n3: CPU time 100 % above the mean of 4\n",
+	       "four nodes, of which one did half of the work");
 	step[0].energy.max.value = 2000 * J;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
-		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
-		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
-		  "             FR 2024, yearly mean, life-cycle; Ember\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
-		  "  nodes      n3: CPU time 100 % above the mean of 4\n"
-		  "             n1: energy 16 % above it\n",
-		  "another node used the most energy");
+	       "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n"
+	       "  nodes      n3: CPU time 100 % above the mean of 4\n"
+	       "             n1: energy 16 % above it\n",
+	       "another node used the most energy");
 	(void)snprintf(step[0].energy.max_node, sizeof(step[0].energy.max_node), "n3");
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
-		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
-		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
-		  "             FR 2024, yearly mean, life-cycle; Ember\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
-		  "  nodes      n3: CPU time 100 %, energy 16 % above the mean of 4\n",
-		  "one node has the most CPU time and energy");
+	       "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n"
+	       "  nodes      n3: CPU time 100 %, energy 16 % above the mean of 4\n",
+	       "one node has the most CPU time and energy");
 	step[0].energy.max.value = 1725 * J;
 	step[0].cpu_time.max.value = 9 * S / 2;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
-		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
-		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
-		  "             FR 2024, yearly mean, life-cycle; Ember\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n"
-		  "  nodes      4, alike\n",
-		  "four nodes alike");
+	       "Job 2  burn8  user1/physics  debug  n[1-4]  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB on n2\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n"
+	       "  nodes      4, alike\n",
+	       "four nodes alike");
 }
 
 static void test_not_ended(void)
@@ -285,17 +311,20 @@ static void test_not_ended(void)
 	r.state = (char *)"RUNNING";
 	r.end = 0;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  n2  RUNNING\n"
-		  "  time       1m40s of 5m00s (33 %), waited 0 s            24 Nov 16:00\n"
-		  "  CPU        [#               ]   2 %   18.0 s of 13m20s (8 CPUs)\n"
-		  "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
-		  "  energy     1.92 Wh (6.90 kJ), mean 69.0 W, 96 % idle    estimate: no sensor\n"
-		  "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
-		  "             FR 2024, yearly mean, life-cycle; Ember\n"
-		  "  I/O        read 1.50 GiB, written 300.0 MiB\n",
-		  "running");
+	       "Job 2  burn8  user1/physics  debug  n2  RUNNING\n"
+	       "  time       1m40s of 5m00s (33 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   2 %   18.0 s of 13m20s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 69.0 W, 96 % idle    estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n",
+	       "running");
 	values_init(&r.values);
-	is_screen(&(struct job_screen){ .part = &part, .n = 1, .now = T + 61, .not_live = "sstat: Access denied" },
+	is_screen(&(struct job_screen){ .part = &part,
+					.n = 1,
+					.now = T + 61,
+					.not_live = "sstat: Access denied" },
 		  "Job 2  burn8  user1/physics  debug  n2  RUNNING\n"
 		  "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
 		  "  CPU        n/a (8 CPUs)\n"
@@ -310,17 +339,17 @@ static void test_not_ended(void)
 	r.nodes = r.tres_alloc = NULL;
 	r.tres_req = (char *)"cpu=8,mem=4G,node=1,billing=8";
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  no node  PENDING\n"
-		  "  time       waits since 24 Nov 16:00 (1m40s), not before 24 Nov 17:00\n"
-		  "  asked for  cpu=8,mem=4G,node=1,billing=8, for 5m00s\n",
-		  "pending");
+	       "Job 2  burn8  user1/physics  debug  no node  PENDING\n"
+	       "  time       waits since 24 Nov 16:00 (1m40s), not before 24 Nov 17:00\n"
+	       "  asked for  cpu=8,mem=4G,node=1,billing=8, for 5m00s\n",
+	       "pending");
 	r.state = (char *)"CANCELLED";
 	r.end = T + 12;
 	is_job(&r,
-		  "Job 2  burn8  user1/physics  debug  no node  CANCELLED 0:0\n"
-		  "  time       never started, waited 12 s from 24 Nov 16:00 on\n"
-		  "  asked for  cpu=8,mem=4G,node=1,billing=8, for 5m00s\n",
-		  "cancelled before it ran");
+	       "Job 2  burn8  user1/physics  debug  no node  CANCELLED 0:0\n"
+	       "  time       never started, waited 12 s from 24 Nov 16:00 on\n"
+	       "  asked for  cpu=8,mem=4G,node=1,billing=8, for 5m00s\n",
+	       "cancelled before it ran");
 }
 
 static void test_array(void)
@@ -379,8 +408,8 @@ static void test_array(void)
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 60.0 GiB, written 11.7 GiB\n",
 		  "a larger array: its worst parts first");
-	text = print(&(struct job_screen){ .part = part, .n = 40, .now = T + 100, .advice = advice,
-					   .nadvice = ARRAY_SIZE(advice) });
+	text = print(&(struct job_screen){
+		.part = part, .n = 40, .now = T + 100, .advice = advice, .nadvice = ARRAY_SIZE(advice) });
 	ok(fits(text) && strstr(text, "  advice "), "and advice has room beside it");
 	for (i = 0; i < 2; i++) {
 		r[i].array_job_id.known = r[i].array_task_id.known = false;
@@ -406,7 +435,8 @@ static void test_array(void)
 /* Names as users may write them, and as long. */
 static void test_names(void)
 {
-	static const char evil[] = "a\033[2J\xc2\x9b" "31m\xe2\x80\xae\nb";
+	static const char evil[] = "a\033[2J\xc2\x9b"
+				   "31m\xe2\x80\xae\nb";
 	struct record r = burn();
 	const struct record *part = &r;
 	struct job_screen s = { .part = &part, .n = 1, .now = T + 100, .cluster = "c1" };
@@ -421,7 +451,8 @@ static void test_names(void)
 	ok(!strpbrk(text, "\033\r\x7f") && !strstr(text, "\xc2\x9b") && !strstr(text, "\xe2\x80\xae"),
 	   "no control byte of the names reaches the terminal");
 	ok(fits(text), "  fits");
-	ok(!strncmp(text, "Job 2  a?[2J?3", 14) && !strncmp(strchr(text, '\n'), "\n  time ", 8), "in one head line");
+	ok(!strncmp(text, "Job 2  a?[2J?3", 14) && !strncmp(strchr(text, '\n'), "\n  time ", 8),
+	   "in one head line");
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
@@ -432,7 +463,8 @@ static void test_names(void)
 	s.colour = true;
 	r = burn();
 	colour = print(&s);
-	ok(strstr(colour, "\033[32mCOMPLETED 0:0\033[0m\n") && strstr(colour, "[\033[31m#\033[0m               ]   4 %"),
+	ok(strstr(colour, "\033[32mCOMPLETED 0:0\033[0m\n") &&
+		   strstr(colour, "[\033[31m#\033[0m               ]   4 %"),
 	   "with colours on a terminal");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records as JSON and back: values, borders of decimals, what is unknown, ratios, and texts that are not a record.
- * With an argument it prints sample records instead, for test_record_schema.
+ * Records as JSON and back: values, borders of decimals, what is unknown, ratios, and texts that are not a
+ * record. With an argument it prints sample records instead, for test_record_schema.
  */
 #include "src/librecord/record.h"
 
@@ -12,8 +12,7 @@
 
 #include "tap.h"
 
-#define MINIMAL                                                                          \
-	"\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":1,\"restart_count\":0"
+#define MINIMAL "\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":1,\"restart_count\":0"
 
 static const struct {
 	const char *what;
@@ -29,10 +28,9 @@ static const struct {
 	{ "another schema", "{\"schema\":\"ceems.job.v2\"}", "schema" },
 	{ "no cluster", "{\"schema\":\"ceems.job.v1\",\"jobid\":1}", "cluster" },
 	{ "no job", "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\"}", "jobid" },
-	{ "a negative job", "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":-1}",
+	{ "a negative job", "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":-1}", "jobid" },
+	{ "a job above 32 bits", "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":4294967296}",
 	  "jobid" },
-	{ "a job above 32 bits",
-	  "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":4294967296}", "jobid" },
 	{ "text where a number is due", "{" MINIMAL ",\"total_cpus\":\"4\"}", "total_cpus" },
 	{ "a number where text is due", "{" MINIMAL ",\"state\":3}", "state" },
 	{ "a time without zone", "{" MINIMAL ",\"@end\":\"2026-01-31T12:00:00\"}", "@end" },
@@ -40,19 +38,19 @@ static const struct {
 	{ "an exit code of one part", "{" MINIMAL ",\"exit_code\":\"7\"}", "exit_code" },
 	{ "energy that is no object", "{" MINIMAL ",\"energy\":7}", "energy" },
 	{ "negative joules", "{" MINIMAL ",\"energy\":{\"total_j\":-1}}", "total_j" },
-	{ "joules above 64 bits",
-	  "{" MINIMAL ",\"energy\":{\"by_domain\":{\"cpu_j\":9000000000000000000}}}", "cpu_j" },
-	{ "real joules above 64 bits",
-	  "{" MINIMAL ",\"energy\":{\"by_domain\":{\"cpu_j\":1e300}}}", "cpu_j" },
+	{ "joules above 64 bits", "{" MINIMAL ",\"energy\":{\"by_domain\":{\"cpu_j\":9000000000000000000}}}",
+	  "cpu_j" },
+	{ "real joules above 64 bits", "{" MINIMAL ",\"energy\":{\"by_domain\":{\"cpu_j\":1e300}}}",
+	  "cpu_j" },
 	{ "final that is no boolean", "{" MINIMAL ",\"energy\":{\"final\":1}}", "final" },
-	{ "a negative contract",
-	  "{" MINIMAL ",\"emissions\":{\"market_factor_g_per_kwh\":-1}}", "market_factor" },
+	{ "a negative contract", "{" MINIMAL ",\"emissions\":{\"market_factor_g_per_kwh\":-1}}",
+	  "market_factor" },
 	{ "steps that are no array", "{" MINIMAL ",\"steps\":{}}", "steps" },
 	{ "a step that is no object", "{" MINIMAL ",\"steps\":[7]}", "steps" },
 	{ "spread over nodes that is no object",
 	  "{" MINIMAL ",\"steps\":[{\"load_imbalance\":{\"energy\":3}}]}", "energy" },
-	{ "a negative maximum",
-	  "{" MINIMAL ",\"steps\":[{\"load_imbalance\":{\"energy\":{\"max_j\":-1}}}]}", "max_j" },
+	{ "a negative maximum", "{" MINIMAL ",\"steps\":[{\"load_imbalance\":{\"energy\":{\"max_j\":-1}}}]}",
+	  "max_j" },
 	{ "a step with a bad value", "{" MINIMAL ",\"steps\":[{\"usage\":{\"io\":[]}}]}", "io" },
 };
 
@@ -73,8 +71,8 @@ static void test_broken(void)
 /* Of a version after this one. */
 static void test_later(void)
 {
-	static const char json[] = "{" MINIMAL
-		",\"emissions\":{\"kind\":\"hourly\",\"scope\":\"upstream\",\"year\":2031}}";
+	static const char json[] =
+		"{" MINIMAL ",\"emissions\":{\"kind\":\"hourly\",\"scope\":\"upstream\",\"year\":2031}}";
 	struct record *r = NULL;
 	struct errmsg err = { 0 };
 
@@ -148,21 +146,36 @@ static struct record *full(void)
 	r->energy = (struct record_energy){ true, { 99, true }, "cpu-time", "partly-estimate", "rapl,model" };
 	values_set(&r->values, METRIC_ENERGY, 99000000);
 	r->emissions = (struct record_emissions){
-		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 56123456, true }, .kind = "mixed",
-		.scope = "life-cycle", .region = "FR; FR-COR", .source = "a source; \"another\"",
-		.year = 2024, .pue_milli = 1350, .market_ug_per_kwh = { 0, true },
-		.market_source = "hydro\xff", .embodied_ng = { 1234567890, true },
+		.method = CO2E_PER_TICK,
+		.factor_ug_per_kwh = { 56123456, true },
+		.kind = "mixed",
+		.scope = "life-cycle",
+		.region = "FR; FR-COR",
+		.source = "a source; \"another\"",
+		.year = 2024,
+		.pue_milli = 1350,
+		.market_ug_per_kwh = { 0, true },
+		.market_source = "hydro\xff",
+		.embodied_ng = { 1234567890, true },
 		.embodied_source = "the vendor",
 	};
 	r->steps = calloc(2, sizeof(*r->steps));
 	r->nsteps = 2;
 	r->steps_known = true;
 	r->steps[0] = (struct record_step){
-		.step_id = UINT32_C(0xfffffffb), .name = strdup("batch"), .state = "FAILED",
-		.nodes = strdup("n[1-2]"), .ntasks = 2, .nnodes = 2, .ncpus = 4, .start = 1700000002,
+		.step_id = UINT32_C(0xfffffffb),
+		.name = strdup("batch"),
+		.state = "FAILED",
+		.nodes = strdup("n[1-2]"),
+		.ntasks = 2,
+		.nnodes = 2,
+		.ncpus = 4,
+		.start = 1700000002,
 		.end = 1700000012,
-		.exit_code = 3, .user_cpu_us = { 1500001, true },
-		.system_cpu_us = { 2, true }, .max_rss_bytes = { 4096, true },
+		.exit_code = 3,
+		.user_cpu_us = { 1500001, true },
+		.system_cpu_us = { 2, true },
+		.max_rss_bytes = { 4096, true },
 	};
 	fill_values(&r->steps[0].values, 77);
 	r->steps[0].energy = (struct record_spread){ { 77, true }, "n2" };
@@ -264,8 +277,7 @@ static void test_unknown(void)
 	r->priority = (struct maybe_u64){ UINT64_MAX, true };
 	r->job_name = strdup("a\xff");
 	(void)record_to_json(r, &json, NULL, &err);
-	ok(strstr(json, "\"total_j\":null") && strstr(json, "\"steps\":null"),
-	   "unknown is null");
+	ok(strstr(json, "\"total_j\":null") && strstr(json, "\"steps\":null"), "unknown is null");
 	ok(strstr(json, "\"market_factor_g_per_kwh\":null") && strstr(json, "\"embodied_g\":null"),
 	   "also what a site did not configure");
 	ok(strstr(json, "\"@start\":null") && strstr(json, "\"elapsed\":null"),
@@ -327,11 +339,11 @@ static void test_derived(void)
 	values_set(&s->values, METRIC_ENERGY, 30000000);
 	s->energy.max = (struct maybe_u64){ 15000000, true };
 	(void)snprintf(s->energy.max_node, sizeof(s->energy.max_node), "n7");
-	ok(json_has(r, "\"energy\":{\"imbalance\":0.0,\"max_j\":15,\"max_node\":\"n7\"}"),
-	   "two nodes alike");
+	ok(json_has(r, "\"energy\":{\"imbalance\":0.0,\"max_j\":15,\"max_node\":\"n7\"}"), "two nodes alike");
 	s->memory.max = (struct maybe_u64){ 4096, true };
 	(void)snprintf(s->memory.max_node, sizeof(s->memory.max_node), "n8");
-	ok(json_has(r, "\"memory\":{\"max_bytes\":4096,\"max_node\":\"n8\"}"), "and the one with the most memory");
+	ok(json_has(r, "\"memory\":{\"max_bytes\":4096,\"max_node\":\"n8\"}"),
+	   "and the one with the most memory");
 	s->nnodes = 1;
 	ok(!json_has(r, "\"load_imbalance\""), "of one node nothing of it");
 	record_destroy(r);
@@ -341,24 +353,35 @@ static void test_derived(void)
 static void fill_step(struct record_step *s, bool all)
 {
 	static const enum metric on_request[] = {
-		METRIC_HOME_READ_BYTES,	    METRIC_HOME_WRITE_BYTES,	METRIC_PROJECT_READ_BYTES,
-		METRIC_PROJECT_WRITE_BYTES, METRIC_SCRATCH_READ_BYTES,	METRIC_SCRATCH_WRITE_BYTES,
+		METRIC_HOME_READ_BYTES,	    METRIC_HOME_WRITE_BYTES,
+		METRIC_PROJECT_READ_BYTES,  METRIC_PROJECT_WRITE_BYTES,
+		METRIC_SCRATCH_READ_BYTES,  METRIC_SCRATCH_WRITE_BYTES,
 		METRIC_IO_READ_ERRORS,	    METRIC_IO_WRITE_ERRORS,
-		METRIC_LOCAL_READ_BYTES,    METRIC_LOCAL_WRITE_BYTES,	METRIC_UDP_RECEIVED_BYTES,
-		METRIC_UDP_SENT_BYTES,	    METRIC_RECEIVED_PACKETS,	METRIC_SENT_PACKETS,
-		METRIC_IP_RECEIVED_BYTES,   METRIC_IP_SENT_BYTES,	METRIC_IPV6_RECEIVED_BYTES,
-		METRIC_IPV6_SENT_BYTES,	    METRIC_RDMA_RECEIVED_BYTES, METRIC_RDMA_SENT_BYTES,
-		METRIC_TASK_CLOCK,	    METRIC_CYCLES,		METRIC_INSTRUCTIONS,
-		METRIC_CACHE_REFERENCES,    METRIC_CACHE_MISSES,	METRIC_BRANCHES,
-		METRIC_BRANCH_MISSES,	    METRIC_FP_OPERATIONS,	METRIC_MEMORY_BYTES,
-		METRIC_PMU_ENABLED,	    METRIC_PMU_RUNNING,
+		METRIC_LOCAL_READ_BYTES,    METRIC_LOCAL_WRITE_BYTES,
+		METRIC_UDP_RECEIVED_BYTES,  METRIC_UDP_SENT_BYTES,
+		METRIC_RECEIVED_PACKETS,    METRIC_SENT_PACKETS,
+		METRIC_IP_RECEIVED_BYTES,   METRIC_IP_SENT_BYTES,
+		METRIC_IPV6_RECEIVED_BYTES, METRIC_IPV6_SENT_BYTES,
+		METRIC_RDMA_RECEIVED_BYTES, METRIC_RDMA_SENT_BYTES,
+		METRIC_TASK_CLOCK,	    METRIC_CYCLES,
+		METRIC_INSTRUCTIONS,	    METRIC_CACHE_REFERENCES,
+		METRIC_CACHE_MISSES,	    METRIC_BRANCHES,
+		METRIC_BRANCH_MISSES,	    METRIC_FP_OPERATIONS,
+		METRIC_MEMORY_BYTES,	    METRIC_PMU_ENABLED,
+		METRIC_PMU_RUNNING,
 	};
 	unsigned int m;
 	size_t i;
 
-	*s = (struct record_step){ .step_id = 123, .name = strdup("solver"), .state = "COMPLETED",
-				   .nodes = strdup("node[0001-0002]"), .ntasks = 256, .nnodes = 2,
-				   .ncpus = 256, .start = 1700000002, .end = 1700003602,
+	*s = (struct record_step){ .step_id = 123,
+				   .name = strdup("solver"),
+				   .state = "COMPLETED",
+				   .nodes = strdup("node[0001-0002]"),
+				   .ntasks = 256,
+				   .nnodes = 2,
+				   .ncpus = 256,
+				   .start = 1700000002,
+				   .end = 1700003602,
 				   .user_cpu_us = { 800000000000, true },
 				   .system_cpu_us = { 1234567890, true },
 				   .max_rss_bytes = { UINT64_C(34359738368), true },
@@ -400,8 +423,7 @@ static void test_size(void)
 		fill_step(&r->steps[i], true);
 	}
 	(void)record_to_json(r, &json, &all, NULL);
-	diag("with what is always counted %zu, with all that can be asked for %zu", len / 100,
-	     all / 100);
+	diag("with what is always counted %zu, with all that can be asked for %zu", len / 100, all / 100);
 	record_destroy(r);
 }
 
@@ -473,13 +495,8 @@ static void test_tasks(void)
 	static const struct {
 		const char *text, *want;
 	} t[] = {
-		{ "0x1C", "2-4" },
-		{ "0x23e", "1-5,9" },
-		{ "0x1", "0" },
-		{ "0x80000001", "0,31" },
-		{ "0x0", "" },
-		{ "1-5,9", "1-5,9" },
-		{ "0xzz", "0xzz" },
+		{ "0x1C", "2-4" }, { "0x23e", "1-5,9" }, { "0x1", "0" },     { "0x80000001", "0,31" },
+		{ "0x0", "" },	   { "1-5,9", "1-5,9" }, { "0xzz", "0xzz" },
 	};
 	size_t i;
 

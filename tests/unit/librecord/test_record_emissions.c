@@ -65,8 +65,8 @@ static void test_unknown(void)
 	ok(!values_has(&r->values, METRIC_CO2E) && r->emissions.method == CO2E_UNKNOWN &&
 		   !*r->emissions.kind && !r->emissions.factor_ug_per_kwh.known,
 	   "a job that never ran has no emissions, and none of 0");
-	ok(!values_has(&r->values, METRIC_FRESH_FACTOR) &&
-		   !values_has(&r->values, METRIC_CO2E_MARKET) && !r->emissions.embodied_ng.known,
+	ok(!values_has(&r->values, METRIC_FRESH_FACTOR) && !values_has(&r->values, METRIC_CO2E_MARKET) &&
+		   !r->emissions.embodied_ng.known,
 	   "and no other metric of emissions");
 	record_destroy(r);
 
@@ -251,7 +251,8 @@ static void test_of_step(void)
 	ok(!e.factor_ug_per_kwh.known && !e.pue_milli, "a step without emissions has no factor");
 	values_set(&s.values, METRIC_CO2E, 125 * MG);
 	record_emissions_of_step(&r, &s, &e);
-	is_u64(e.factor_ug_per_kwh.value, 300200000, "the job's factor, where a joule more or less explains it");
+	is_u64(e.factor_ug_per_kwh.value, 300200000,
+	       "the job's factor, where a joule more or less explains it");
 	is_u64(e.pue_milli, 1500, "and its PUE");
 	r.emissions.factor_ug_per_kwh.value = 310000000;
 	record_emissions_of_step(&r, &s, &e);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values of a record from slurmctld, slurmdbd and the steps: which one counts, and when the record is final. */
+/*
+ * Values of a record from slurmctld, slurmdbd and the steps: which one counts, and when the record is final.
+ */
 #include "src/librecord/record_fill.h"
 
 #include <stdlib.h>
@@ -24,16 +26,13 @@ static const struct {
 	{ "nobody knows", .ended = true },
 	{ "slurmctld only", KNOWN(5), .ended = true, .want = KNOWN(5) },
 	{ "slurmctld before slurmdbd", KNOWN(5), KNOWN(6), .ended = true, .want = KNOWN(5) },
-	{ "slurmctld before the steps", KNOWN(5), .with_steps = true, .with_extern = true,
-	  .want = KNOWN(5) },
+	{ "slurmctld before the steps", KNOWN(5), .with_steps = true, .with_extern = true, .want = KNOWN(5) },
 	{ "zero is an answer", KNOWN(0), .want = KNOWN(0) },
 	{ "but not where the steps have joules", KNOWN(0), .with_steps = true, .want = KNOWN(15) },
 	{ "nor is it slurmdbd's", NONE, KNOWN(0), .with_steps = true, .with_extern = true,
 	  .want = KNOWN(30) },
-	{ "slurmdbd, when slurmctld forgot", NONE, KNOWN(6), .with_steps = true,
-	  .want = KNOWN(6) },
-	{ "the extern step, when no row has it", .with_steps = true, .with_extern = true,
-	  .want = KNOWN(30) },
+	{ "slurmdbd, when slurmctld forgot", NONE, KNOWN(6), .with_steps = true, .want = KNOWN(6) },
+	{ "the extern step, when no row has it", .with_steps = true, .with_extern = true, .want = KNOWN(30) },
 	{ "the steps' sum without extern", .with_steps = true, .want = KNOWN(15) },
 	{ "requeued: the extern step before a value read early", KNOWN(4), .requeued = true,
 	  .with_steps = true, .with_extern = true, .want = KNOWN(30) },
@@ -41,12 +40,11 @@ static const struct {
 	  .ended = true, .with_steps = true, .with_extern = true, .zero_steps = true },
 	{ "nor where slurmdbd has no energy", .unmeasured = true, .with_steps = true, .zero_steps = true },
 	{ "nor without steps", NONE, KNOWN(0), .unmeasured = true },
-	{ "but slurmdbd's joules are, of another node or time", NONE, KNOWN(6), .unmeasured = true, .ended = true,
-	  .with_steps = true, .with_extern = true, .want = KNOWN(6) },
+	{ "but slurmdbd's joules are, of another node or time", NONE, KNOWN(6), .unmeasured = true,
+	  .ended = true, .with_steps = true, .with_extern = true, .want = KNOWN(6) },
 	{ "and the steps'", KNOWN(0), KNOWN(0), .unmeasured = true, .with_steps = true, .with_extern = true,
 	  .want = KNOWN(30) },
-	{ "requeued, no steps: better than nothing", KNOWN(4), .requeued = true,
-	  .want = KNOWN(4) },
+	{ "requeued, no steps: better than nothing", KNOWN(4), .requeued = true, .want = KNOWN(4) },
 };
 
 static void zero_steps(struct record *r)
@@ -97,8 +95,7 @@ static void test_energy(void)
 		if (energies[i].zero_steps)
 			zero_steps(r);
 		(void)record_fill(r, &end, NULL, &settings);
-		ok(got->known == energies[i].want.known &&
-			   got->value == energies[i].want.value,
+		ok(got->known == energies[i].want.known && got->value == energies[i].want.value,
 		   "%s: %" PRIu64, energies[i].what, got->value);
 		ok(r->energy.final == energies[i].ended && !values_has(&r->values, METRIC_CO2E),
 		   "final as in the table; without a factor no emissions");
@@ -163,8 +160,7 @@ static void test_untold(void)
 	for (i = 0; i < r->nsteps; i++)
 		values_init(&r->steps[i].values);
 	(void)record_fill(r, &end, NULL, &settings);
-	ok(!r->energy.total_j.known && !values_has(&r->values, METRIC_ENERGY),
-	   "no step reported: unknown");
+	ok(!r->energy.total_j.known && !values_has(&r->values, METRIC_ENERGY), "no step reported: unknown");
 	ok(r->energy.final, "and final");
 	is_str(r->tres_alloc, "cpu=1,node=1", "no energy in tres_alloc");
 	record_destroy(r);
@@ -180,7 +176,8 @@ static void test_untold(void)
 
 	r = job(false, false);
 	(void)record_fill(r, &end, NULL, &settings);
-	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "steps are not known: Slurm's 0 J counts");
+	ok(r->energy.total_j.known && r->energy.total_j.value == 0,
+	   "steps are not known: Slurm's 0 J counts");
 	record_destroy(r);
 
 	r = job(true, true);
@@ -191,8 +188,8 @@ static void test_untold(void)
 }
 
 /*
- * AcctGatherEnergyType is none on this host, but another node has a sensor, or this one had it earlier. A step's joules stay; 0 J is
- * unknown.
+ * AcctGatherEnergyType is none on this host, but another node has a sensor, or this one had it earlier. A
+ * step's joules stay; 0 J is unknown.
  */
 static void test_unmeasured(void)
 {
@@ -231,12 +228,10 @@ static void test_resized(void)
 		r->state = strdup("RESIZING");
 		values_set(&r->steps[0].values, METRIC_CO2E, 5000000);
 		(void)record_fill(r, &end, NULL, &settings);
-		ok(r->energy.total_j.known == dbd[i].known &&
-			   r->energy.total_j.value == dbd[i].value &&
+		ok(r->energy.total_j.known == dbd[i].known && r->energy.total_j.value == dbd[i].value &&
 			   values_has(&r->values, METRIC_ENERGY) == dbd[i].known,
 		   "a part of a resized job has the energy that sacct shows");
-		ok(!values_has(&r->values, METRIC_CO2E) &&
-			   !values_has(&r->values, METRIC_SOURCE_MODEL),
+		ok(!values_has(&r->values, METRIC_CO2E) && !values_has(&r->values, METRIC_SOURCE_MODEL),
 		   "  its emissions and their like are the last part's");
 		ok(values_has(&r->steps[0].values, METRIC_CO2E), "  its steps keep theirs");
 		record_destroy(r);
@@ -289,8 +284,11 @@ static void test_tres_alloc(void)
 
 static void test_rest(void)
 {
-	struct factor_chain chain = { .fixed = { .mg_per_kwh = 360000, .year = 2024,
-		.kind = EMISSION_STATIC, .region = "XX", .source = "src" } };
+	struct factor_chain chain = { .fixed = { .mg_per_kwh = 360000,
+						 .year = 2024,
+						 .kind = EMISSION_STATIC,
+						 .region = "XX",
+						 .source = "src" } };
 	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(30) };
 	struct record *r = job(true, true);
 
@@ -321,7 +319,8 @@ static void test_rest(void)
 	r = job(false, false);
 	r->start = 0;
 	(void)record_fill(r, &end, NULL, &settings);
-	is_str(r->tres_alloc, "cpu=1,energy=30,node=1", "a start that is not known is no reason to leave it out");
+	is_str(r->tres_alloc, "cpu=1,energy=30,node=1",
+	       "a start that is not known is no reason to leave it out");
 	free(r->tres_alloc);
 	r->tres_alloc = NULL;
 	(void)record_fill(r, &end, NULL, &settings);

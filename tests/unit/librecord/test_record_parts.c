@@ -72,9 +72,8 @@ static size_t read_part(const struct record_part *part, size_t i, const struct r
 		diag("%s", err.text);
 		return SIZE_MAX;
 	}
-	if (!strcmp(part->key, want) && (!i || !strcmp(job_key, key)) &&
-	    !strcmp(back->cluster, r->cluster) && back->job_id == r->job_id &&
-	    back->submit == r->submit && part->len == strlen(part->json) &&
+	if (!strcmp(part->key, want) && (!i || !strcmp(job_key, key)) && !strcmp(back->cluster, r->cluster) &&
+	    back->job_id == r->job_id && back->submit == r->submit && part->len == strlen(part->json) &&
 	    (i || back->steps_total == r->nsteps) && back->nsteps <= r->nsteps - at)
 		n = back->nsteps;
 	for (s = 0; n != SIZE_MAX && s < n; s++)
@@ -179,7 +178,9 @@ static void test_narrow(void)
 static void test_broken_parts(void)
 {
 	static const char *const broken[] = {
-		"", "{}", "{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":1}",
+		"",
+		"{}",
+		"{\"schema\":\"ceems.job.v1\",\"cluster\":\"c\",\"jobid\":1}",
 		"{\"schema\":\"ceems.steps.v1\",\"cluster\":\"c\",\"jobid\":1,\"steps\":[]}",
 		"{\"schema\":\"ceems.steps.v1\",\"job_key\":7,\"cluster\":\"c\",\"jobid\":1}",
 		"{\"schema\":\"ceems.steps.v1\",\"job_key\":\"k\",\"jobid\":1,\"steps\":[]}",

@@ -29,9 +29,9 @@ static const char *const hostile[] = {
 /* Random bytes; every second time such as make sequences, quotes and backslashes likely. */
 static void fill_random(char *buf, size_t size)
 {
-	static const unsigned char likely[] = { '\\', '"', 'x', 'u', '0', 'f', 'a', '\n', 0xc2, 0xc3,
-						0xe0, 0xe2, 0xed, 0xf0, 0xf4, 0x80, 0x82, 0x8f,
-						0x90, 0x9f, 0xa0, 0xbf, 0xff };
+	static const unsigned char likely[] = { '\\', '"',  'x',  'u',	'0',  'f',  'a',  '\n',
+						0xc2, 0xc3, 0xe0, 0xe2, 0xed, 0xf0, 0xf4, 0x80,
+						0x82, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xff };
 	size_t len = (size_t)random() % size;
 	bool pick = random() % 2;
 	size_t i;
@@ -74,11 +74,9 @@ static bool same(const char *a, const char *b)
 
 static bool is_same(const struct record *a, const struct record *b)
 {
-	return same(a->job_name, b->job_name) && same(a->comment, b->comment) &&
-	       same(a->script, b->script) && same(a->work_dir, b->work_dir) &&
-	       same(a->energy.source, b->energy.source) && b->nsteps == 2 &&
-	       same(a->steps[0].name, b->steps[0].name) &&
-	       same(a->steps[1].nodes, b->steps[1].nodes) &&
+	return same(a->job_name, b->job_name) && same(a->comment, b->comment) && same(a->script, b->script) &&
+	       same(a->work_dir, b->work_dir) && same(a->energy.source, b->energy.source) && b->nsteps == 2 &&
+	       same(a->steps[0].name, b->steps[0].name) && same(a->steps[1].nodes, b->steps[1].nodes) &&
 	       same(a->steps[1].energy.max_node, b->steps[1].energy.max_node);
 }
 

@@ -7,8 +7,7 @@
 
 static struct ledger_identity id = { .job_id = 12, .step_cpus = 2, .node_count = 1 };
 static struct values f;
-static struct report_input in = { .node = "n1", .id = &id, .values = &f,
-				  .elapsed_ns = UINT64_C(8400000000) };
+static struct report_input in = { .node = "n1", .id = &id, .values = &f, .elapsed_ns = UINT64_C(8400000000) };
 static char buf[4096];
 
 static void miss_all(enum metric_reason reason)
@@ -124,19 +123,19 @@ static void set_asked(void)
 	detail.event[1] = (struct detail_event){ "FOO", 0, REASON_NO_EVENT, 0 };
 	detail.lost_events = 7;
 	(void)snprintf(detail.counters, sizeof(detail.counters), "bperf, skylakex");
-	request.groups = PERF_GROUP_HW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | PERF_GROUP_EVENTS;
+	request.groups = PERF_GROUP_HW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED |
+			 PERF_GROUP_EVENTS;
 	in.detail = &detail;
 	in.request = &request;
 }
 
-static const char full[] =
-	"ceems: step 12.0 on n1, 8.40 s\n"
-	"  CPU        [############### ]  94 %   15.8 s of 16.8 s (2 CPUs)\n"
-	"  memory     [############    ]  75 %   3.00 GiB of 4.00 GiB\n"
-	"  energy     42.2 mWh (152.0 J), mean 18.1 W, 26 % idle   rapl\n"
-	"  CO2e       20.1 mg\n"
-	"  I/O        read 1.20 MiB, written 17 B\n"
-	"  more       --ceems-perf=hw,sw,io,net,sched counts more\n";
+static const char full[] = "ceems: step 12.0 on n1, 8.40 s\n"
+			   "  CPU        [############### ]  94 %   15.8 s of 16.8 s (2 CPUs)\n"
+			   "  memory     [############    ]  75 %   3.00 GiB of 4.00 GiB\n"
+			   "  energy     42.2 mWh (152.0 J), mean 18.1 W, 26 % idle   rapl\n"
+			   "  CO2e       20.1 mg\n"
+			   "  I/O        read 1.20 MiB, written 17 B\n"
+			   "  more       --ceems-perf=hw,sw,io,net,sched counts more\n";
 
 static const char asked[] =
 	"ceems: step 12.0 on n1, 8.40 s\n"
@@ -182,14 +181,13 @@ static const char asked[] =
 	"                              n/a  FOO (no such event on this CPU)\n"
 	"  lost events                   7  the kernel's tables were full\n";
 
-static const char none[] =
-	"ceems: step 12.batch on n1, 0 ns\n"
-	"  CPU        n/a: no sensor (2 CPUs)\n"
-	"  memory     n/a: no sensor\n"
-	"  energy     n/a: no sensor\n"
-	"  CO2e       n/a: no sensor\n"
-	"  I/O        n/a: no sensor\n"
-	"  more       --ceems-perf=hw,sw,io,net,sched counts more\n";
+static const char none[] = "ceems: step 12.batch on n1, 0 ns\n"
+			   "  CPU        n/a: no sensor (2 CPUs)\n"
+			   "  memory     n/a: no sensor\n"
+			   "  energy     n/a: no sensor\n"
+			   "  CO2e       n/a: no sensor\n"
+			   "  I/O        n/a: no sensor\n"
+			   "  more       --ceems-perf=hw,sw,io,net,sched counts more\n";
 
 static bool has(const char *text)
 {
@@ -365,7 +363,8 @@ int main(void)
 	ok(has("branches                    n/a (no free counter)\n"), "both");
 	ok(has("read                   1.20 MiB\n"), "no calls, no note");
 	ok(has("migrations                  n/a (failed, "), "its own line");
-	ok(has("(needs --ceems-perf=io)") && has("(needs --ceems-perf=net)") && !has("more  "), "how to ask for the rest");
+	ok(has("(needs --ceems-perf=io)") && has("(needs --ceems-perf=net)") && !has("more  "),
+	   "how to ask for the rest");
 	values_miss(&f, METRIC_BRANCHES, REASON_NO_PMU);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(has("hardware counters           n/a (no PMU)\n"), "one reason");
@@ -393,17 +392,17 @@ int main(void)
 		values_set(&f, (enum metric)n, UINT64_MAX - 1);
 	(void)report_format(&in, buf, sizeof(buf));
 	ok(longest_line() <= 110, "even nonsense stays in bounds");
-	id = (struct ledger_identity){ .job_id = 12345678, .step_id = 3, .step_cpus = 128,
-				       .node_id = 0, .node_count = 2 };
+	id = (struct ledger_identity){
+		.job_id = 12345678, .step_id = 3, .step_cpus = 128, .node_id = 0, .node_count = 2
+	};
 	in.elapsed_ns = UINT64_C(93784000000000);
 	in.node = "node-of-a-cluster-0001";
 	for (n = 0; n < METRIC_N; n++)
 		values_set(&f, (enum metric)n, UINT64_MAX); /* what no type can hold: not known */
 	(void)report_format(&in, buf, sizeof(buf));
-	ok(strstr(buf, "step 12345678.3 on node-of-a-cluster-0001 (node 1 of 2), 26h03m04s\n") !=
-		   NULL, "several nodes");
-	ok(strstr(buf, "ceems job 12345678.3 has the whole step's.\n") != NULL,
-	   "it says where the rest is");
+	ok(strstr(buf, "step 12345678.3 on node-of-a-cluster-0001 (node 1 of 2), 26h03m04s\n") != NULL,
+	   "several nodes");
+	ok(strstr(buf, "ceems job 12345678.3 has the whole step's.\n") != NULL, "it says where the rest is");
 	ok(longest_line() <= 80, "lines fit a terminal");
 	ok(strstr(buf, "more than 64 bits") && !strstr(buf, "18446744"), "and no number is made up");
 	return done_testing();

@@ -26,13 +26,13 @@ static struct settings settings;
 static struct {
 	int open_rc;
 	int opens, closes, rounds;
-	int rc;		   /* of the next rounds */
-	int fail_at;	   /* items from here on are retried; -1: none */
-	int lag;	   /* so many of the last new ones are left on their way */
+	int rc;		    /* of the next rounds */
+	int fail_at;	    /* items from here on are retried; -1: none */
+	int lag;	    /* so many of the last new ones are left on their way */
 	const char *poison; /* items with this text are refused */
 	bool is_partial;    /* the first item of a batch is taken in part */
 	const char *hold;   /* the item with this text waits */
-	char got[65536];   /* what was acked, in order */
+	char got[65536];    /* what was acked, in order */
 	size_t last_n;
 	uint64_t timeout_ns;
 } fake;
@@ -52,8 +52,8 @@ static int fake_open(const struct settings *s, struct sink **ret, struct errmsg 
 	return 0;
 }
 
-static int fake_deliver(struct sink *k, struct sink_item *item, size_t n,
-			enum sink_result *result, uint64_t timeout_ns, struct errmsg *e)
+static int fake_deliver(struct sink *k, struct sink_item *item, size_t n, enum sink_result *result,
+			uint64_t timeout_ns, struct errmsg *e)
 {
 	char why[32];
 	size_t i;
@@ -74,16 +74,14 @@ static int fake_deliver(struct sink *k, struct sink_item *item, size_t n,
 		if (fake.hold && !strncmp(item[i].json, fake.hold, item[i].json_len))
 			continue;
 		result[i] = SINK_ACKED;
-		if (fake.poison && memmem(item[i].json, item[i].json_len, fake.poison,
-					  strlen(fake.poison))) {
+		if (fake.poison && memmem(item[i].json, item[i].json_len, fake.poison, strlen(fake.poison))) {
 			/* of "poison 1": its number */
 			(void)snprintf(why, sizeof(why), "poison \"found\"%.2s",
 				       item[i].json_len == 8 ? item[i].json + 6 : "");
 			sink_refuse(&item[i], &result[i], why);
 			continue;
 		}
-		strncat(fake.got, item[i].json,
-			item[i].json_len < 200 ? item[i].json_len : 1);
+		strncat(fake.got, item[i].json, item[i].json_len < 200 ? item[i].json_len : 1);
 		strcat(fake.got, ";");
 	}
 	if (n && fake.is_partial) {
@@ -177,8 +175,8 @@ static int add_row(void *ctx, const struct store_row *row)
 	size_t used = strlen(listed);
 
 	(void)ctx;
-	(void)snprintf(listed + used, sizeof(listed) - used, "%" PRIu64 " %s %s;", row->seq,
-		       row->json, row->reason ? row->reason : "");
+	(void)snprintf(listed + used, sizeof(listed) - used, "%" PRIu64 " %s %s;", row->seq, row->json,
+		       row->reason ? row->reason : "");
 	return 0;
 }
 
@@ -254,15 +252,16 @@ static void test_outage(void)
 	forget_log();
 	d = make(s);
 	for (i = 0; i < 6; i++)
-		put_job(s, STORE_RECORD, (unsigned int)i, (const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
+		put_job(s, STORE_RECORD, (unsigned int)i,
+			(const char *[]){ "a", "b", "c", "d", "e", "f" }[i]);
 	fake.fail_at = 2;
 	is_int(deliver_run(d, now, 5), 2, "two of four");
 	is_int(errors, 0, "which is no outage yet");
 	fake.fail_at = 0;
 	is_int(deliver_run(d, now, 5), 0, "none of four");
 	is_int(errors, 1, "is one, and logged");
-	ok(strstr(last_line, "fake: cannot deliver: connection refused; records wait in ") != NULL,
-	   "as: %s", last_line);
+	ok(strstr(last_line, "fake: cannot deliver: connection refused; records wait in ") != NULL, "as: %s",
+	   last_line);
 	for (i = 0; i < 12; i++) {
 		int before = fake.rounds;
 
@@ -366,7 +365,8 @@ static void test_partial(void)
 	is_int(deliver_run(d, S, S), 2, "taken in part is taken");
 	deliver_get_stats(d, &st);
 	ok(st.acked == 2 && !st.refused && st.partial == 1, "and counted once per batch");
-	ok(errors == 1 && strstr(last_line, "fake: takes records only in part: 2 spans; ") != NULL, "as: %s", last_line);
+	ok(errors == 1 && strstr(last_line, "fake: takes records only in part: 2 spans; ") != NULL, "as: %s",
+	   last_line);
 	end(s, d);
 }
 
@@ -498,7 +498,9 @@ static void test_all_refused(void)
 	deliver_get_stats(d, &st);
 	ok(st.is_down && !st.refused, "it is down");
 	is_int(errors, 1, "which is logged once");
-	ok(strstr(last_line, "fake: cannot deliver: the sink refuses all of 4 records: poison \"found\"; records wait") != NULL,
+	ok(strstr(last_line,
+		  "fake: cannot deliver: the sink refuses all of 4 records: poison \"found\"; records "
+		  "wait") != NULL,
 	   "as: %s", last_line);
 	is_str(list("fake"), "", "nothing is set aside");
 	is_u64(cursor_of("fake"), 0, "nothing is passed");
@@ -630,8 +632,8 @@ static bool has_lines(const char *path, uint64_t n)
 }
 
 /*
- * Runs ROUNDS rounds while the disk of the store is full. A limit on file size stands in for it; RecordFile is smaller
- * than the limit.
+ * Runs ROUNDS rounds while the disk of the store is full. A limit on file size stands in for it; RecordFile
+ * is smaller than the limit.
  */
 static int run_on_full_disk(struct deliver *d, unsigned int rounds)
 {
@@ -667,7 +669,8 @@ static void test_not_noted(void)
 	put_job(s, STORE_RECORD, 1, "{}");
 	put_job(s, STORE_RECORD, 2, "two\nlines");
 	put_job(s, STORE_RECORD, 3, "{}");
-	is_int(deliver_create(s, dir, &sink_file, &settings, &d, &err), 0, "a sink that takes each item as new");
+	is_int(deliver_create(s, dir, &sink_file, &settings, &d, &err), 0,
+	       "a sink that takes each item as new");
 	is_int(run_on_full_disk(d, 4), 0, "four rounds while the disk of the store is full");
 	is_u64(lines_of(path), 2, "the sink got each record once");
 	deliver_get_stats(d, &st);

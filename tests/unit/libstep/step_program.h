@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step_program.h - for tests of the programs that write a file of a step (stepfile.h): the lines that slurmstepd logs, another
- * program in the place of ours, and ours with calls that fail.
+ * step_program.h - for tests of the programs that write a file of a step (stepfile.h): the lines that
+ * slurmstepd logs, another program in the place of ours, and ours with calls that fail.
  */
 #ifndef CEEMS_STEP_PROGRAM_H
 #define CEEMS_STEP_PROGRAM_H
@@ -70,12 +70,18 @@ static inline void use_program(const char *dir, const char *program, const char 
 		exit(99);
 }
 
-/* Has PROGRAM used with libfiu, which lets the calls POINT fail with errno ERROR. -f '': without named pipes to steer it. */
+/*
+ * Has PROGRAM used with libfiu, which lets the calls POINT fail with errno ERROR. -f '': without
+ * named pipes to steer it.
+ */
 static inline void use_fault(const char *dir, const char *program, const char *point, int error)
 {
 	char text[512];
 
-	/* ASan would report memory of libfiu as leaked, and its symbolizer hangs when its own write() fails, too */
+	/*
+	 * ASan would report memory of libfiu as leaked, and its symbolizer hangs when
+	 * its own write() fails, too
+	 */
 	(void)snprintf(text, sizeof(text),
 		       "#!/bin/sh\nexport ASAN_OPTIONS=detect_leaks=0\n"
 		       "exec fiu-run -x -f '' -c 'enable name=posix/%s,failinfo=%d' %s/%s \"$@\"\n",
@@ -84,14 +90,15 @@ static inline void use_fault(const char *dir, const char *program, const char *p
 }
 
 /*
- * Returns true if libfiu runs PROGRAM: its status without arguments is the usage's. In a build with gcc's sanitizers it
- * does not.
+ * Returns true if libfiu runs PROGRAM: its status without arguments is the usage's. In a build with gcc's
+ * sanitizers it does not.
  */
 static inline bool has_faults(const char *program)
 {
 	char command[512];
 
-	(void)snprintf(command, sizeof(command), "fiu-run -x -f '' %s/%s >/dev/null 2>&1", HELPER_DIR, program);
+	(void)snprintf(command, sizeof(command), "fiu-run -x -f '' %s/%s >/dev/null 2>&1", HELPER_DIR,
+		       program);
 	return system(command) == 2 << 8;
 }
 

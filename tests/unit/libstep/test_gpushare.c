@@ -13,8 +13,10 @@
 #define DRI "/dev/dri/renderD"
 #define MIG FIXTURES "/a100-mig"
 #define AMD FIXTURES "/mi300x-parts"
-#define DEV(file, gres_type, i, held) \
-	{ .path = file, .type = gres_type, .index = i, .is_held = held }
+#define DEV(file, gres_type, i, held)                                        \
+	{                                                                    \
+		.path = file, .type = gres_type, .index = i, .is_held = held \
+	}
 #define NOTHING "/nonexistent"
 
 /*
@@ -153,8 +155,8 @@ static void test_rows(void)
 static void test_instances(void)
 {
 	struct gpushare_device d[] = { DEV("/dev/nvidia1", NULL, 0, true), DEV(CAPS "12", NULL, 1, true),
-				       DEV(CAPS "48", NULL, 2, false), DEV(CAPS "282", NULL, 3, true),
-				       DEV(CAPS "283", NULL, 3, true), DEV(CAPS "1083", NULL, 4, true) };
+				       DEV(CAPS "48", NULL, 2, false),	   DEV(CAPS "282", NULL, 3, true),
+				       DEV(CAPS "283", NULL, 3, true),	   DEV(CAPS "1083", NULL, 4, true) };
 	struct gpumap *map = gpumap_create(MIG);
 	struct errmsg err = { 0 };
 	uint32_t ppm[GPUS_MAX];

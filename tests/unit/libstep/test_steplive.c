@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a slurmstepd publishes of its running step, with and without a thread. This machine may have no hardware
- * counters: --ceems-perf=hw counts events of the kernel as well, in the same way, and those show that it moves.
+ * What a slurmstepd publishes of its running step, with and without a thread. This machine may have no
+ * hardware counters: --ceems-perf=hw counts events of the kernel as well, in the same way, and those show
+ * that it moves.
  */
 #include "src/libstep/steplive.h"
 
@@ -24,7 +25,9 @@ static char dir[] = SCRATCH_TEMPLATE;
 static struct fake_sampler node;
 static struct settings settings;
 
-/* A process that waits on a pipe, as a task waits for its slurmstepd, and then computes until it is killed. */
+/*
+ * A process that waits on a pipe, as a task waits for its slurmstepd, and then computes until it is killed.
+ */
 static pid_t fork_task(int *ret_go)
 {
 	char byte;
@@ -159,7 +162,8 @@ static void test_ends(void)
 			exit(99);
 		steplive_stop(sl);
 	}
-	ok(clock_mono_ns() - begin < 30 * NSEC_PER_SEC, "100 steps ended without waiting for their threads' next turn");
+	ok(clock_mono_ns() - begin < 30 * NSEC_PER_SEC,
+	   "100 steps ended without waiting for their threads' next turn");
 	has_threads(1, "none of which is left");
 	steplive_stop(NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory of a step, from trees of files as kernels with cgroup v1, v2 and both have them. The linker sends
- * the opening of a step's files into the test's own tree (-Wl,--wrap).
+ * The memory of a step, from trees of files as kernels with cgroup v1, v2 and both have them. The linker
+ * sends the opening of a step's files into the test's own tree (-Wl,--wrap).
  */
 #include "src/libstep/stepmemory.h"
 
@@ -48,7 +48,9 @@ struct file {
 #define STEP "/job_7/step_0"
 #define V1 "/slurm/uid_1000/job_7/step_0"
 #define STAT_V2 "anon 1000000\nfile 600000\nkernel 5\nshmem 200000\nfile_mapped 4\n"
-#define STAT_V1 "cache 1\nrss 2\nshmem 3\nswap 4\ntotal_cache 600000\ntotal_rss 1000000\ntotal_shmem 200000\ntotal_swap 70000\n"
+#define STAT_V1                                                                                \
+	"cache 1\nrss 2\nshmem 3\nswap 4\ntotal_cache 600000\ntotal_rss 1000000\ntotal_shmem " \
+	"200000\ntotal_swap 70000\n"
 #define EVENTS "low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\noom_group_kill 1\n"
 #define CONTROL "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"
 
@@ -64,14 +66,16 @@ static const struct file v2_new[] = {
 	{ NULL, STEP "/user", "memory.events", EVENTS },
 	{ 0 },
 };
-static const struct file v2_old[] = { /* 5.10: no peaks; no "user" */
+static const struct file v2_old[] = {
+	/* 5.10: no peaks; no "user" */
 	{ NULL, STEP, "memory.stat", STAT_V2 },
 	{ NULL, STEP, "memory.current", "1700000\n" },
 	{ NULL, STEP, "memory.swap.current", "70000\n" },
 	{ NULL, STEP, "memory.events", EVENTS },
 	{ 0 },
 };
-static const struct file v2_no_swap[] = { /* swapaccount=0 */
+static const struct file v2_no_swap[] = {
+	/* swapaccount=0 */
 	{ NULL, STEP, "memory.stat", STAT_V2 },
 	{ NULL, STEP, "memory.current", "1700000\n" },
 	{ NULL, STEP, "memory.peak", "5000000\n" },
@@ -87,7 +91,8 @@ static const struct file v1[] = {
 	{ "memory", V1 "/task_1", "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n" },
 	{ 0 },
 };
-static const struct file v1_old[] = { /* before 4.13 */
+static const struct file v1_old[] = {
+	/* before 4.13 */
 	{ "memory", V1, "memory.stat", "cache 1\nrss 2\ntotal_cache 600000\ntotal_rss 1000000\n" },
 	{ "memory", V1, "memory.max_usage_in_bytes", "5000000\n" },
 	{ "memory", V1, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n" },
@@ -168,8 +173,13 @@ static struct ledger_slot slot_of(uint32_t step_id)
 }
 
 static const struct ledger_memory seen = {
-	.read_mono_ns = 100 * NSEC_PER_SEC, .held_bytes = 2 * MB, .cache_bytes = MB, .peak_bytes = 3 * MB,
-	.swap_peak_bytes = 60000, .held_kib_s = 5000, .cache_kib_s = 700,
+	.read_mono_ns = 100 * NSEC_PER_SEC,
+	.held_bytes = 2 * MB,
+	.cache_bytes = MB,
+	.peak_bytes = 3 * MB,
+	.swap_peak_bytes = 60000,
+	.held_kib_s = 5000,
+	.cache_kib_s = 700,
 };
 
 /* The value, or the negative reason why there is none. */
@@ -193,14 +203,14 @@ static void test_fill(size_t i)
 	       none || trees[i].swap_peak == UNKNOWN ? 60000 : (int64_t)trees[i].swap_peak,
 	       "swap: the kernel's peak, else as sampled");
 	is_int(value(&f, METRIC_MEMORY_KERNEL_PEAK),
-	       none			    ? -REASON_NO_MEMORY :
+	       none			? -REASON_NO_MEMORY :
 	       trees[i].peak == UNKNOWN ? -REASON_OLD_KERNEL :
-						(int64_t)trees[i].peak,
+					  (int64_t)trees[i].peak,
 	       "kernel's peak, or why not");
 	is_int(value(&f, METRIC_OOM_KILLS),
-	       none				 ? -REASON_NO_MEMORY :
+	       none			     ? -REASON_NO_MEMORY :
 	       trees[i].oom_kills == UNKNOWN ? -REASON_OLD_KERNEL :
-						     (int64_t)trees[i].oom_kills,
+					       (int64_t)trees[i].oom_kills,
 	       "OOM kills, or why not");
 	is_int(value(&f, METRIC_MEMORY_ALLOCATED), 50 * MB, "allocated");
 }
@@ -214,10 +224,12 @@ static void test_unseen(void)
 	s.id.limit_mem_mb = 0;
 	values_init(&f);
 	stepmemory_fill(&s, NULL, 1, &f);
-	is_int(value(&f, METRIC_MEMORY_PEAK), -REASON_NOT_MEASURED, "too short to be sampled: unknown, not 0");
+	is_int(value(&f, METRIC_MEMORY_PEAK), -REASON_NOT_MEASURED,
+	       "too short to be sampled: unknown, not 0");
 	is_int(value(&f, METRIC_MEMORY_TIME), -REASON_NOT_MEASURED, "so is its mean");
 	is_int(value(&f, METRIC_MEMORY_KERNEL_PEAK), 5000000, "the kernel knows its peak");
-	is_int(value(&f, METRIC_MEMORY_ALLOCATED), -REASON_NOT_MEASURED, "where Slurm allocates none: unknown");
+	is_int(value(&f, METRIC_MEMORY_ALLOCATED), -REASON_NOT_MEASURED,
+	       "where Slurm allocates none: unknown");
 	scratch_clear(dir);
 }
 

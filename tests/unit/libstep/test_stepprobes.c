@@ -29,8 +29,7 @@ static char dir[128];
 static char helper[PATH_MAX];
 static struct folders folders;
 
-static const enum metric of_net[] = { METRIC_UDP_SENT_BYTES, METRIC_SENT_PACKETS,
-				      METRIC_IP_RECEIVED_BYTES };
+static const enum metric of_net[] = { METRIC_UDP_SENT_BYTES, METRIC_SENT_PACKETS, METRIC_IP_RECEIVED_BYTES };
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
@@ -104,13 +103,11 @@ static unsigned int fds(void)
 	return n;
 }
 
-static bool are_all(const struct values *f, const enum metric *m, size_t n,
-		    enum metric_reason reason)
+static bool are_all(const struct values *f, const enum metric *m, size_t n, enum metric_reason reason)
 {
 	while (n--)
 		if (f->reason[m[n]] != reason) {
-			diag("%s: %s", metric_table[m[n]].name,
-			     metric_reason_text(f->reason[m[n]]));
+			diag("%s: %s", metric_table[m[n]].name, metric_reason_text(f->reason[m[n]]));
 			return false;
 		}
 	return true;
@@ -121,11 +118,11 @@ static bool are_all(const struct values *f, const enum metric *m, size_t n,
 static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, struct values *f,
 			struct errmsg *lacking)
 {
-	struct perf_request request = { .groups = groups, .nevents = !!(groups & PERF_GROUP_EVENTS), .event = { "no_such:u" } };
+	struct perf_request request = { .groups = groups,
+					.nevents = !!(groups & PERF_GROUP_EVENTS),
+					.event = { "no_such:u" } };
 	struct settings s = { .sys_root = "/" };
-	const struct stepprobes_setup setup = {
-		.settings = &s, .request = &request, .is_extern = is_extern
-	};
+	const struct stepprobes_setup setup = { .settings = &s, .request = &request, .is_extern = is_extern };
 	struct cgroup_paths paths = { 0 };
 	struct stepprobes *sp;
 	uint32_t slot = 99;
@@ -149,7 +146,7 @@ static void run_nothing(const char *bpf_dir, uint32_t groups, bool is_extern, st
 static void test_nothing(void)
 {
 	static const enum metric by_taskcount[] = { METRIC_IO_READ_BYTES, METRIC_CONTEXT_SWITCHES,
-						 METRIC_RUN_DELAY };
+						    METRIC_RUN_DELAY };
 	struct errmsg lacking = { 0 };
 	struct values f;
 	glob_t ports;
@@ -213,8 +210,7 @@ static void run_step(bool is_in_folders, uint32_t groups, struct result *r)
 	values_init(&r->f);
 	(void)snprintf(s.bpf_dir, sizeof(s.bpf_dir), "%s", dir);
 	pid = task_fork(is_in_folders);
-	if (!ok(cputime_find_cgroups(pid, &r->paths) == 0 &&
-			stepprobes_create(&setup, &sp) == 0,
+	if (!ok(cputime_find_cgroups(pid, &r->paths) == 0 && stepprobes_create(&setup, &sp) == 0,
 		"a task in '%s'", r->paths.v2)) {
 		(void)kill(pid, SIGKILL);
 		(void)task_run(pid);
@@ -237,8 +233,7 @@ static void check_counts(const struct result *r)
 	ok(r->slot != 0, "  has a slot");
 	is_u64(r->f.value[METRIC_IO_WRITE_BYTES], 100000, "  bytes written, exact");
 	is_u64(r->f.value[METRIC_IO_WRITE_CALLS], 1000, "  in as many calls");
-	ok(values_has(&r->f, METRIC_TCP_SENT_BYTES) ||
-		   r->f.reason[METRIC_TCP_SENT_BYTES] == REASON_NO_BPF,
+	ok(values_has(&r->f, METRIC_TCP_SENT_BYTES) || r->f.reason[METRIC_TCP_SENT_BYTES] == REASON_NO_BPF,
 	   "  TCP: %s", metric_reason_text(r->f.reason[METRIC_TCP_SENT_BYTES]));
 	ok(values_has(&r->f, METRIC_SCRATCH_READ_BYTES) ||
 		   r->f.reason[METRIC_SCRATCH_READ_BYTES] == REASON_NO_HOOK ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A profile from the slurmstepd's side, with the program ceems-profile as it is installed, of a process in a cgroup of the
- * test's own: what is in the folder and in the log if calls of the program fail.
+ * A profile from the slurmstepd's side, with the program ceems-profile as it is installed, of a process in a
+ * cgroup of the test's own: what is in the folder and in the log if calls of the program fail.
  */
 #define _GNU_SOURCE
 #include "src/libstep/stepprofile.h"
@@ -58,7 +58,8 @@ static pid_t start_task(int *ret_fd)
 	return pid;
 }
 
-static bool is_exposed; /* a process that profile_step() started was the first to be killed if memory runs out */
+/* a process that profile_step() started was the first to be killed if memory runs out */
+static bool is_exposed;
 
 /* Returns true if a process that the program started has an oom_score_adj of 1000. */
 static bool writer_is_exposed(void)
@@ -88,9 +89,13 @@ static pid_t profile_step(void)
 	_cleanup_close_ int cgroup = open(folders.step[HIER_V2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
 	const pid_t pid = start_task(&fd);
-	const struct stepprofile_setup setup = {
-		.settings = &settings, .ledger = node.l, .slot = slot, .owner = &owner, .cgroup_fd = cgroup, .pid = &pid, .n = 1
-	};
+	const struct stepprofile_setup setup = { .settings = &settings,
+						 .ledger = node.l,
+						 .slot = slot,
+						 .owner = &owner,
+						 .cgroup_fd = cgroup,
+						 .pid = &pid,
+						 .n = 1 };
 	struct stepprofile *sp = NULL;
 	siginfo_t info = { 0 };
 	char byte;
@@ -130,19 +135,28 @@ static bool is_there(void)
 
 static bool may_be_profiled(unsigned int i)
 {
-	return ledger_flag_if_few(node.l, i, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX, STEPPROFILE_USER_STEPS_MAX);
+	return ledger_flag_if_few(node.l, i, LEDGER_FLAG_PROFILE, STEPPROFILE_STEPS_MAX,
+				  STEPPROFILE_USER_STEPS_MAX);
 }
 
-/* As many other steps of the node as may be are profiled, half of them of each of two users, and then one less. */
+/*
+ * As many other steps of the node as may be are profiled, half of them of each of two
+ * users, and then one less.
+ */
 static void test_many_steps(void)
 {
-	struct ledger_identity id = { .job_id = 8, .job_cpus = 1, .step_cpus = 1, .node_count = 1, .uid = 7001 };
+	struct ledger_identity id = {
+		.job_id = 8, .job_cpus = 1, .step_cpus = 1, .node_count = 1, .uid = 7001
+	};
 	const struct stepfile_owner owner = { .uid = getuid(), .gid = getgid(), .dir = dir, .job = "7" };
 	const pid_t pid = getpid();
-	const struct stepprofile_setup setup = {
-		.settings = &settings, .ledger = node.l, .slot = slot, .owner = &owner, .cgroup_fd = STDIN_FILENO,
-		.pid = &pid, .n = 1
-	};
+	const struct stepprofile_setup setup = { .settings = &settings,
+						 .ledger = node.l,
+						 .slot = slot,
+						 .owner = &owner,
+						 .cgroup_fd = STDIN_FILENO,
+						 .pid = &pid,
+						 .n = 1 };
 	unsigned int other[STEPPROFILE_STEPS_MAX];
 	struct stepprofile *sp = NULL;
 	struct errmsg err = { 0 };
@@ -161,7 +175,8 @@ static void test_many_steps(void)
 		}
 	}
 	is_int(stepprofile_start(&setup, &sp, &err), -EBUSY, "one step more is not");
-	is_str(err.text, "64 other steps of this node, or 32 of this user, are profiled", "  and the log says why");
+	is_str(err.text, "64 other steps of this node, or 32 of this user, are profiled",
+	       "  and the log says why");
 	ok(!(ledger_slot(node.l, slot)->flags & LEDGER_FLAG_PROFILE), "  so it does not count as profiled");
 	ledger_leave(node.l, other[0]);
 	ok(may_be_profiled(slot), "when one of them ends, it may be");
@@ -183,7 +198,8 @@ static void test_fault(const char *point, int error, const char *text)
 	for (i = 0; i < 100 && kill(-group, 0) == 0; i++)
 		(void)nanosleep(&pause_10ms, NULL);
 	ok(group > 0 && kill(-group, 0) < 0 && errno == ESRCH, "  no process is left");
-	(void)snprintf(line, sizeof(line), "profile: %s: %s; the profile of this step ends there\n", text ? text : "", strerror(error));
+	(void)snprintf(line, sizeof(line), "profile: %s: %s; the profile of this step ends there\n",
+		       text ? text : "", strerror(error));
 	is_str(said, text ? line : "", text ? "  the log has one line" : "  the log needs no line");
 	ok(text ? !is_there() : is_whole(), text ? "  there is no file" : "  the file is whole");
 	ok(access(scratch_path(dir, "ceems-profile-7.3-n1.pb.gz.tmp"), F_OK) < 0, "  and none beside it");
@@ -246,7 +262,8 @@ int main(void)
 	} else {
 		is_str(said, "", "  the log needs no line");
 		ok(is_whole(), "  the file is whole");
-		ok(is_exposed, "  when memory runs out, the kernel kills the process that writes it before a job's task");
+		ok(is_exposed,
+		   "  when memory runs out, the kernel kills the process that writes it before a job's task");
 		test_faults();
 	}
 	ledger_leave(node.l, slot);

@@ -47,7 +47,8 @@ static void test_rows(void)
 	set(&f, METRIC_CPU_TIME, 5);
 	stepseries_init(&s, wanted, ARRAY_SIZE(wanted), &f);
 	is_u64(s.n, 2, "a column for each metric that is wanted and known");
-	ok(s.metric[0] == METRIC_ENERGY && s.metric[1] == METRIC_IO_READ_BYTES, "in the order of what is wanted");
+	ok(s.metric[0] == METRIC_ENERGY && s.metric[1] == METRIC_IO_READ_BYTES,
+	   "in the order of what is wanted");
 	set(&f, METRIC_GPU_ENERGY, 77);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		set(&f, METRIC_ENERGY, rows[i].energy_uj);

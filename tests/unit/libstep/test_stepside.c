@@ -21,8 +21,8 @@ static const struct {
 	const char *list;
 	uint32_t n;
 } lists[] = {
-	{ NULL, 0 }, { "", 0 }, { "x", 0 }, { "3-", 0 }, { "4-2", 0 }, { "1;2", 0 }, { "0-99999", 0 },
-	{ "0", 1 }, { "7", 1 }, { "0-3", 4 }, { "0-1,8", 3 }, { "0,2,4-7", 6 },
+	{ NULL, 0 },	  { "", 0 },  { "x", 0 }, { "3-", 0 },	{ "4-2", 0 },	{ "1;2", 0 },
+	{ "0-99999", 0 }, { "0", 1 }, { "7", 1 }, { "0-3", 4 }, { "0-1,8", 3 }, { "0,2,4-7", 6 },
 };
 
 static void test_lists(void)
@@ -200,8 +200,12 @@ static void test_report_file(struct stepside *st, const struct values *f)
 static void test_life(const char *dir)
 {
 	const struct ledger_identity id = {
-		.job_id = 1, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
-		.job_cpus = 1, .step_cpus = 1,
+		.job_id = 1,
+		.step_id = 0,
+		.het_comp = LEDGER_HET_NONE,
+		.node_count = 1,
+		.job_cpus = 1,
+		.step_cpus = 1,
 	};
 	struct settings s = { 0 };
 	struct errmsg err = { 0 };
@@ -226,7 +230,8 @@ static void test_life(const char *dir)
 	stepside_forbid(st, "batch", "physics");
 	is_u64(ledger_slot(l, slot)->request.groups, PERF_GROUP_SW, "  also for a job that no rule is about");
 	stepside_forbid(st, NULL, "physics");
-	is_u64(ledger_slot(l, slot)->forbidden, PERF_GROUP_SW | FORBID_TRACE, "a partition that is not known may have nothing");
+	is_u64(ledger_slot(l, slot)->forbidden, PERF_GROUP_SW | FORBID_TRACE,
+	       "a partition that is not known may have nothing");
 	is_u64(ledger_slot(l, slot)->request.groups, 0, "  of PerfDefault either");
 	is_int(stepside_energy(st, &uj, &mw), -ENODATA, "no tick, no energy: not 0");
 	ledger_slot(l, slot)->request = (struct perf_request){ .groups = PERF_GROUP_NET }; /* as spank does */
@@ -265,8 +270,14 @@ static void *sampler_answer(void *arg)
 static void test_sample(const char *dir)
 {
 	const struct ledger_identity id = {
-		.job_id = 70, .step_id = 0, .het_comp = LEDGER_HET_NONE, .node_count = 1,
-		.job_cpus = 8, .step_cpus = 8, .step_mem_mb = 100, .limit_mem_mb = 100,
+		.job_id = 70,
+		.step_id = 0,
+		.het_comp = LEDGER_HET_NONE,
+		.node_count = 1,
+		.job_cpus = 8,
+		.step_cpus = 8,
+		.step_mem_mb = 100,
+		.limit_mem_mb = 100,
 	};
 	struct settings s = { 0 };
 	struct errmsg err = { 0 };
@@ -320,8 +331,7 @@ static void write_port(const char *root, const char *file, unsigned long long va
 	char path[256];
 	FILE *f;
 
-	(void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/mlx5_0/ports/1/counters/%s",
-		       root, file);
+	(void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/mlx5_0/ports/1/counters/%s", root, file);
 	f = fopen(path, "we");
 	if (!f || fprintf(f, "%llu\n", value) < 0 || fclose(f))
 		ok(false, "%s", path);
@@ -337,11 +347,16 @@ static void carry(const char *root, unsigned long long bytes)
 static struct stepside *step_begin(const struct settings *s, uint32_t step_id, uint32_t job_id)
 {
 	const struct ledger_identity id = {
-		.job_id = job_id, .step_id = step_id, .het_comp = LEDGER_HET_NONE,
-		.node_count = 1, .job_cpus = 8, .step_cpus = 8,
+		.job_id = job_id,
+		.step_id = step_id,
+		.het_comp = LEDGER_HET_NONE,
+		.node_count = 1,
+		.job_cpus = 8,
+		.step_cpus = 8,
 	};
-	const struct stepside_cores all = { .job = "0-3", .step = "0-3", .node_cores = 4,
-					    .cpus_per_core = 2 };
+	const struct stepside_cores all = {
+		.job = "0-3", .step = "0-3", .node_cores = 4, .cpus_per_core = 2
+	};
 	const pid_t self = getpid();
 	struct stepside *st;
 	struct ledger *l;
@@ -368,8 +383,7 @@ static uint64_t step_end(struct stepside *st)
 
 	stepside_finish(st, 0, &f, &elapsed_ns);
 	stepside_close(st);
-	return values_has(&f, METRIC_RDMA_RECEIVED_BYTES) ?
-		       f.value[METRIC_RDMA_RECEIVED_BYTES] :
+	return values_has(&f, METRIC_RDMA_RECEIVED_BYTES) ? f.value[METRIC_RDMA_RECEIVED_BYTES] :
 	       f.reason[METRIC_RDMA_RECEIVED_BYTES] == REASON_SHARED_NODE ? 0 :
 									    UINT64_MAX;
 }
@@ -425,8 +439,12 @@ struct rig {
 static bool rig_open(struct rig *r, uint32_t job_id, uint32_t step_id, uint64_t ago_ns)
 {
 	const struct ledger_identity id = {
-		.job_id = job_id, .step_id = step_id, .het_comp = LEDGER_HET_NONE, .node_count = 1,
-		.job_cpus = 1, .step_cpus = 1,
+		.job_id = job_id,
+		.step_id = step_id,
+		.het_comp = LEDGER_HET_NONE,
+		.node_count = 1,
+		.job_cpus = 1,
+		.step_cpus = 1,
 	};
 
 	snprintf(r->s.ledger_dir, sizeof(r->s.ledger_dir), "%s", r->dir);
@@ -451,10 +469,14 @@ static void rig_close(struct rig *r)
 static int rig_energy_nodes(const struct rig *r)
 {
 	return values_has(&r->f, METRIC_ENERGY) && values_has(&r->f, METRIC_ENERGY_NODES) ?
-		       (int)r->f.value[METRIC_ENERGY_NODES] : -1;
+		       (int)r->f.value[METRIC_ENERGY_NODES] :
+		       -1;
 }
 
-/* A node that lost a source while the step ran does not count as one whose energy is known. The lag is the largest. */
+/*
+ * A node that lost a source while the step ran does not count as one whose energy is
+ * known. The lag is the largest.
+ */
 static void test_lost_source(const char *dir, bool is_lost)
 {
 	struct rig r = { .dir = dir, .node = "n1" };
@@ -472,7 +494,8 @@ static void test_lost_source(const char *dir, bool is_lost)
 	}
 	rig_finish(&r);
 	(void)pthread_join(thread, NULL);
-	is_int(rig_energy_nodes(&r), !is_lost, is_lost ? "  its energy is a lower bound" : "  its energy is known");
+	is_int(rig_energy_nodes(&r), !is_lost,
+	       is_lost ? "  its energy is a lower bound" : "  its energy is known");
 	ok(values_has(&r.f, METRIC_SENSOR_LAG) && r.f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
 	   "  and its sensors were at most 5 s behind");
 	rig_close(&r);
@@ -571,14 +594,16 @@ static void test_absence(const char *dir)
 	struct rig step = { .dir = dir, .node = "n2" }, seen = { .dir = dir, .node = "n3" };
 	struct rig silent = { .dir = dir, .node = "n4" }, gone = { .dir = dir, .node = "n5" };
 
-	ok(rig_end_without(&step, 0, 0, /* returns= */ false) < STEPSIDE_RESTART_NS, "a step does not wait for slurmd");
+	ok(rig_end_without(&step, 0, 0, /* returns= */ false) < STEPSIDE_RESTART_NS,
+	   "a step does not wait for slurmd");
 	is_int(rig_energy_nodes(&step), 0, "  its energy is a lower bound");
 	ok(rig_end_without(&seen, LEDGER_STEP_EXTERN, 0, /* returns= */ true) < STEPSIDE_RESTART_NS,
 	   "the extern step waits until slurmd is there again");
 	ok(values_has(&seen.f, METRIC_ENERGY) && seen.f.value[METRIC_ENERGY] >= MEANWHILE_UJ / 2,
 	   "  and reports what was used meanwhile");
 	is_int(rig_energy_nodes(&seen), 1, "  which is all");
-	ok(rig_end_without(&silent, LEDGER_STEP_EXTERN, STEPSIDE_SILENCE_NS, /* returns= */ false) < STEPSIDE_RESTART_NS,
+	ok(rig_end_without(&silent, LEDGER_STEP_EXTERN, STEPSIDE_SILENCE_NS, /* returns= */ false) <
+		   STEPSIDE_RESTART_NS,
 	   "it does not wait for a slurmd that has not ticked for long");
 	ok(rig_end_without(&gone, LEDGER_STEP_EXTERN, 0, /* returns= */ false) >= STEPSIDE_RESTART_NS,
 	   "nor longer than %u s otherwise", (unsigned int)(STEPSIDE_RESTART_NS / NSEC_PER_SEC));

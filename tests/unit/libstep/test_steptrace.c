@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace from the slurmstepd's side, with a fake sampler and the program ceems-trace as it is
- * installed: what is in the file, and that nothing the file system or the user does to the program holds up the step.
+ * A trace from the slurmstepd's side, with a fake sampler and the program ceems-trace as it is installed:
+ * what is in the file, and that nothing the file system or the user does to the program holds up the step.
  */
 #define _GNU_SOURCE
 #include "src/libstep/steptrace.h"
@@ -29,7 +29,8 @@ static _Thread_local bool is_ahead;
 int clock_gettime(clockid_t id, struct timespec *ret)
 {
 	long rc = syscall(SYS_clock_gettime, id, ret);
-	uint64_t ns = (uint64_t)ret->tv_nsec + (is_ahead && id == CLOCK_MONOTONIC ? atomic_load(&ahead_ns) : 0);
+	uint64_t ns = (uint64_t)ret->tv_nsec +
+		      (is_ahead && id == CLOCK_MONOTONIC ? atomic_load(&ahead_ns) : 0);
 
 	ret->tv_sec += (time_t)(ns / NSEC_PER_SEC);
 	ret->tv_nsec = (long)(ns % NSEC_PER_SEC);
@@ -238,8 +239,10 @@ static void test_troubles(void)
 	st = begin(slot, "/nonexistent/folder");
 	ok(wait_until(has_said), "  the log has a line");
 	(void)finish(st);
-	is_str(said, "trace: /nonexistent/folder/ceems-trace-7.3-n1.csv: No such file or directory; the trace of this step "
-		     "ends there\n", "  just one");
+	is_str(said,
+	       "trace: /nonexistent/folder/ceems-trace-7.3-n1.csv: No such file or directory; the trace "
+	       "of this step ends there\n",
+	       "  just one");
 	diag("a device that is full");
 	(void)!symlink("/dev/full", scratch_path(dir, "full"));
 	st = begin(slot, "/dev/full");
@@ -250,7 +253,9 @@ static void test_troubles(void)
 	st = begin(slot, dir);
 	ok(wait_until(has_said), "  the log has a line");
 	(void)finish(st);
-	is_str(said, "trace: cannot start /nonexistent/ceems-trace: No such file or directory; this step is not traced\n",
+	is_str(said,
+	       "trace: cannot start /nonexistent/ceems-trace: No such file or directory; this step is not "
+	       "traced\n",
 	       "  just one");
 	ledger_leave(node.l, slot);
 }
@@ -272,7 +277,9 @@ static uint64_t kill_takes_ms(void)
 	return (clock_mono_ns() - begin_ns) / NSEC_PER_MSEC;
 }
 
-/* A killed child may still end when finish() is over: steptrace.c waits 20 ms, a busy machine takes longer. */
+/*
+ * A killed child may still end when finish() is over: steptrace.c waits 20 ms, a busy machine takes longer.
+ */
 static bool no_child_is_left(void)
 {
 	return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
@@ -290,12 +297,15 @@ static void test_programs(void)
 	(void)nanosleep(&pause_10ms, NULL);
 	ms = finish(st);
 	ok(ms < 1000 + kill_takes_ms(), "  is killed: %u ms", (unsigned int)ms);
-	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
+	is_str(said,
+	       "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends "
+	       "there\n",
 	       "  which the log says");
 	ok(wait_until(no_child_is_left), "  and nothing is left");
 	diag("one that still works, as on a busy node");
 	use_program(dir, "ceems-trace",
-		    "#!/bin/sh\ncat >/dev/null\nend=$(($(date +%s) + 3))\nwhile [ $(date +%s) -lt $end ]; do :; done\n"
+		    "#!/bin/sh\ncat >/dev/null\nend=$(($(date +%s) + 3))\nwhile [ $(date +%s) -lt $end ]; do "
+		    ":; done\n"
 		    ": >\"${3#dir=}/worked\"\necho done\n");
 	st = begin(slot, dir);
 	(void)nanosleep(&pause_10ms, NULL);
@@ -308,7 +318,9 @@ static void test_programs(void)
 	st = begin(slot, dir);
 	ok(wait_until(has_said), "  the log says so while the step runs");
 	(void)finish(st);
-	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
+	is_str(said,
+	       "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends "
+	       "there\n",
 	       "  once");
 	diag("one that says what a terminal should not get");
 	use_program(dir, "ceems-trace", "#!/bin/sh\nprintf 'error - a\\033[2Jb\\nand more\\n'\n");
@@ -324,7 +336,10 @@ static bool has_begun_to_work(void)
 	return access(scratch_path(dir, "works"), F_OK) == 0;
 }
 
-/* Moves the clock to before the limit of a program that works, and, after some looks at the program, over the limit. */
+/*
+ * Moves the clock to before the limit of a program that works, and, after some looks at the
+ * program, over the limit.
+ */
 static void *pass_limit(void *arg)
 {
 	/* the first look comes after STEPFILE_END_NS */
@@ -358,8 +373,11 @@ static void test_limit(void)
 	ms = (clock_mono_ns() - begin_ns) / NSEC_PER_MSEC;
 	is_ahead = false;
 	(void)pthread_join(thread, NULL);
-	ok(ms >= (STEPFILE_END_NS + STEPFILE_WORK_NS) / NSEC_PER_MSEC, "  is left alone for a while: %u ms", (unsigned int)ms);
-	is_str(said, "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends there\n",
+	ok(ms >= (STEPFILE_END_NS + STEPFILE_WORK_NS) / NSEC_PER_MSEC, "  is left alone for a while: %u ms",
+	   (unsigned int)ms);
+	is_str(said,
+	       "trace: ceems-trace was killed, or its folder did not answer; the trace of this step ends "
+	       "there\n",
 	       "  and killed then, which the log says");
 	ok(wait_until(no_child_is_left), "  and nothing is left");
 	ledger_leave(node.l, slot);
@@ -381,7 +399,8 @@ static void test_fault(const char *point, int error)
 	else
 		ok(wait_until(has_said), "  the log has a line while the step runs");
 	(void)finish(st);
-	(void)snprintf(text, sizeof(text), "trace: %s: %s; the trace of this step ends there\n", file_path(""), strerror(error));
+	(void)snprintf(text, sizeof(text), "trace: %s: %s; the trace of this step ends there\n",
+		       file_path(""), strerror(error));
 	is_str(said, text, "  the log says so, once");
 	ledger_leave(node.l, slot);
 }
@@ -421,17 +440,25 @@ static void test_forbidden(void)
 static void test_job_name(void)
 {
 	static char leader[] = "SLURM_JOB_ID_HET_GROUP_0=21", second[] = "SLURM_JOB_ID_HET_GROUP_1=22";
-	static char no_group[] = "SLURM_JOB_ID_HET_GROUP_=22", no_number[] = "SLURM_JOB_ID_HET_GROUP_1=22x", other[] = "A=22";
+	static char no_group[] = "SLURM_JOB_ID_HET_GROUP_=22", no_number[] = "SLURM_JOB_ID_HET_GROUP_1=22x",
+		    other[] = "A=22";
 	static char *const none[] = { NULL }, *const het[] = { other, leader, second, NULL };
-	static char *const bad[] = { leader, no_group, no_number, other, NULL }, *const headless[] = { second, NULL };
+	static char *const bad[] = { leader, no_group, no_number, other, NULL }, *const headless[] = { second,
+												       NULL };
 	const struct {
 		uint32_t job_id, array_job_id, task;
 		char *const *env;
 		const char *name;
 	} rows[] = {
-		{ 7, 0, 0, NULL, "7" },	     { 7, 0, 0, none, "7" },	  { 8, 5, 3, none, "5_3-8" },
-		{ 5, 5, 0, NULL, "5_0-5" },  { 22, 0, 0, het, "21+1-22" }, { 21, 0, 0, het, "21+0-21" },
-		{ 23, 0, 0, het, "23" },     { 22, 0, 0, bad, "22" },	  { 22, 0, 0, headless, "22" },
+		{ 7, 0, 0, NULL, "7" },
+		{ 7, 0, 0, none, "7" },
+		{ 8, 5, 3, none, "5_3-8" },
+		{ 5, 5, 0, NULL, "5_0-5" },
+		{ 22, 0, 0, het, "21+1-22" },
+		{ 21, 0, 0, het, "21+0-21" },
+		{ 23, 0, 0, het, "23" },
+		{ 22, 0, 0, bad, "22" },
+		{ 22, 0, 0, headless, "22" },
 		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, NULL, "4294967295_4294967295-4294967295" },
 	};
 	size_t i;

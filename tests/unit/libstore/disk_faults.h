@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * disk_faults.h - a disk that begins to fail. These functions are this program's, which the dynamic linker prefers to
- * libc's, also in libsqlite3. They fail for files below disk.dir, from call number disk.from on, with disk.error; the
- * first write that fails is cut short before. With disk_now_and_then each call fails whose number disk.from divides. A
- * sync that fails loses what was written since the last one, as the kernel may: later syncs of that file succeed, and
- * its pages are gone. A close that fails has closed the file.
+ * disk_faults.h - a disk that begins to fail. These functions are this program's, which the dynamic linker
+ * prefers to libc's, also in libsqlite3. They fail for files below disk.dir, from call number disk.from on,
+ * with disk.error; the first write that fails is cut short before. With disk_now_and_then each call fails
+ * whose number disk.from divides. A sync that fails loses what was written since the last one, as the kernel
+ * may: later syncs of that file succeed, and its pages are gone. A close that fails has closed the file.
  */
 #ifndef CEEMS_DISK_FAULTS_H
 #define CEEMS_DISK_FAULTS_H
@@ -23,11 +23,11 @@
 #define DISK_FILES 32
 
 static struct {
-	const char *dir; /* NULL: no call fails or counts */
+	const char *dir;	  /* NULL: no call fails or counts */
 	unsigned int calls, from; /* from 0: no call fails */
 	bool has_failed;
 	int error;
-	bool loses; /* a failed sync loses what it should have written */
+	bool loses;	   /* a failed sync loses what it should have written */
 	bool is_name_lost; /* the last sync of a folder has failed */
 	bool is_name_kept; /* it has not */
 	unsigned int nsynced;
@@ -75,7 +75,8 @@ static bool disk_is_ours(int fd)
 /* Counts a call, if it IS_OURS. 0: it is to succeed; 1: it is the first to fail; 2: a later one. */
 static int disk_counts(bool is_ours)
 {
-	if (!is_ours || ++disk.calls < disk.from || !disk.from || (disk_now_and_then && disk.calls % disk.from != 0))
+	if (!is_ours || ++disk.calls < disk.from || !disk.from ||
+	    (disk_now_and_then && disk.calls % disk.from != 0))
 		return 0;
 	disk.has_failed = true;
 	errno = disk.error;
@@ -159,18 +160,18 @@ DISK_CALL int fsync(int fd)
 }
 
 /* Only a new file takes room on the disk. */
-#define DISK_OPEN(name)                                                          \
-	DISK_CALL int name(const char *path, int flags, ...)                     \
-	{                                                                        \
-		va_list ap;                                                      \
-		mode_t mode;                                                     \
-                                                                                 \
-		va_start(ap, flags);                                             \
-		mode = va_arg(ap, mode_t);                                       \
-		va_end(ap);                                                      \
-		if ((flags & O_CREAT) && disk_counts(disk_has_path(path)))       \
-			return -1;                                               \
-		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);    \
+#define DISK_OPEN(name)                                                       \
+	DISK_CALL int name(const char *path, int flags, ...)                  \
+	{                                                                     \
+		va_list ap;                                                   \
+		mode_t mode;                                                  \
+                                                                              \
+		va_start(ap, flags);                                          \
+		mode = va_arg(ap, mode_t);                                    \
+		va_end(ap);                                                   \
+		if ((flags & O_CREAT) && disk_counts(disk_has_path(path)))    \
+			return -1;                                            \
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode); \
 	}
 DISK_OPEN(open)
 DISK_OPEN(open64)

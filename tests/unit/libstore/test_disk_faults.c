@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A disk that is full (ENOSPC) or broken (EIO), from its first, second, third ... call on or now and then: nothing is acknowledged that is
- * not on the disk, the trouble is one line in the log, and all goes on when the disk is well again.
+ * A disk that is full (ENOSPC) or broken (EIO), from its first, second, third ... call on or now and then:
+ * nothing is acknowledged that is not on the disk, the trouble is one line in the log, and all goes on when
+ * the disk is well again.
  */
 #define _GNU_SOURCE /* memmem, off64_t */
 #include "disk_faults.h"
@@ -41,7 +42,8 @@ static void test_error(const char *what, work_fn *fn, int error)
 		wrong = fn(from, error);
 		was_hit = disk.has_failed;
 	}
-	ok(!*wrong && from > 3, "%s: %s %s any of %u calls", what, strerror(error), disk_now_and_then ? "at" : "from", from - 2);
+	ok(!*wrong && from > 3, "%s: %s %s any of %u calls", what, strerror(error),
+	   disk_now_and_then ? "at" : "from", from - 2);
 	if (*wrong)
 		diag("call %u: %s", from - 1, wrong);
 	disk.dir = NULL;
@@ -183,7 +185,8 @@ static const char *store_work(unsigned int from, int error)
 	if (store_open(&o, &s, &err) < 0)
 		return "it does not open";
 	forget_log();
-	disk_begin(work, from, error, /* loses= */ false); /* SQLite cannot know what a failed sync has lost */
+	/* SQLite cannot know what a failed sync has lost */
+	disk_begin(work, from, error, /* loses= */ false);
 	for (n = 1; n <= ENTRIES - 1; n++)
 		acked[put(s)] = true;
 	if (!disk_now_and_then && errors != disk.has_failed)
@@ -235,7 +238,8 @@ static const char *sink_work(unsigned int from, int error)
 			disk_mend();
 		for (i = 0; i < 2; i++) {
 			len = (size_t)snprintf(json[n + i], sizeof(json[n]), "{\"n\":%u}", n + i);
-			item[i] = (struct sink_item){ STORE_RECORD, "k", 1, json[n + i], len, n + i, NULL, false };
+			item[i] = (struct sink_item){ STORE_RECORD, "k",   1,	 json[n + i],
+						      len,	    n + i, NULL, false };
 			result[i] = SINK_RETRY;
 		}
 		if (sink_file.deliver(k, item, 2, result, 1000000000, &err) == 0 && result[0] == SINK_ACKED &&

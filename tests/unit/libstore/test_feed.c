@@ -65,8 +65,8 @@ static void test_limits(void)
 		size_t want = n * 7 % sizeof(buf);
 
 		memset(buf, (int)(n & 0xff), want);
-		if (feed_push(f, buf, want) < 0 || feed_next(f, &data, &len) != 1 ||
-		    len != want || memcmp(data, buf, len))
+		if (feed_push(f, buf, want) < 0 || feed_next(f, &data, &len) != 1 || len != want ||
+		    memcmp(data, buf, len))
 			break;
 		feed_release(f);
 	}
@@ -148,8 +148,7 @@ static void test_threads(void)
 		}
 		const struct entry *e = data;
 
-		good = e->number == expected++ &&
-		       len == offsetof(struct entry, fill) + e->len &&
+		good = e->number == expected++ && len == offsetof(struct entry, fill) + e->len &&
 		       (!e->len || e->fill[e->len - 1] == (e->number & 0xff));
 	}
 	ok(good, "two threads: nothing lost, doubled or torn");
@@ -186,8 +185,8 @@ static void test_keys(void)
 	expected = 3;
 	while ((n = feed_next_keys(f, seen, 100))) {
 		for (i = 0; i < n; i++)
-			good = good && seen[i].job_id == expected++ &&
-			       seen[i].user_id == 1000 && seen[i].submit == 1700000000;
+			good = good && seen[i].job_id == expected++ && seen[i].user_id == 1000 &&
+			       seen[i].submit == 1700000000;
 		feed_release_keys(f);
 	}
 	ok(good && expected == FEED_KEYS + 2, "all come out, in order");

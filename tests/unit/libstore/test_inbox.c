@@ -533,7 +533,8 @@ static void test_folder_removed(void)
 	w = write_two(&r);
 	empty_dir();
 	put(w, 3, 40);
-	ok(strstr(read_text(r, seen, sizeof(seen)), "2 ") == seen, "the reader gets what is in the removed file");
+	ok(strstr(read_text(r, seen, sizeof(seen)), "2 ") == seen,
+	   "the reader gets what is in the removed file");
 	is_int(inbox_read(r, &e, &err), -ESTALE, "then hears of the removal");
 	ok(strstr(err.text, dir) && strstr(err.text, "was removed"), "as: %s", err.text);
 	inbox_reader_get_pos(r, &pos);
@@ -562,7 +563,8 @@ static void test_folder_moved(void)
 	if (system(cmd))
 		bail("cannot move the folder");
 	put(w, 3, 40);
-	ok(strstr(read_text(r, seen, sizeof(seen)), "2 ") == seen, "the reader gets what is in the moved folder");
+	ok(strstr(read_text(r, seen, sizeof(seen)), "2 ") == seen,
+	   "the reader gets what is in the moved folder");
 	is_int(inbox_read(r, &e, &err), -ESTALE, "then hears of the move");
 	inbox_reader_get_pos(r, &pos);
 	inbox_reader_close(r);
@@ -608,7 +610,8 @@ static void test_refused(void)
 	struct inbox_writer *w = NULL;
 	struct errmsg err = { 0 };
 
-	is_int(inbox_writer_open("/proc/1/nothing", &site, &w, &err), -ENOENT, "a folder that cannot be made");
+	is_int(inbox_writer_open("/proc/1/nothing", &site, &w, &err), -ENOENT,
+	       "a folder that cannot be made");
 	ok(strstr(err.text, "/proc/1"), "is named in the error");
 }
 

@@ -52,8 +52,7 @@ int main(void)
 	is_int(job_facts_to_record(&f, job_facts_size(&f) - 1, "c", &r), -EINVAL, "a byte less");
 	is_int(job_facts_to_record(&f, job_facts_size(&f) + 1, "c", &r), -EINVAL, "a byte more");
 	f.text_len[FACT_NODES] = 65535;
-	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), -EINVAL,
-	       "a text longer than all");
+	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), -EINVAL, "a text longer than all");
 	ok(!r, "none of them made a record");
 
 	fill("n1");
@@ -63,13 +62,13 @@ int main(void)
 	is_str(r->array_tasks, "text", "the last text");
 	is_str(r->nodes, "n1", "one in between");
 	ok(!r->comment, "what is not there is unknown");
-	ok(!r->array_task_id.known && !r->het_job_id.known && !r->db_index.known,
-	   "numbers, too");
+	ok(!r->array_task_id.known && !r->het_job_id.known && !r->db_index.known, "numbers, too");
 	is_u64(r->time_limit_min.value, 60, "a number");
 	ok(r->exit_code == 3 && !r->exit_signal, "an exit code");
 	ok(!r->derived_exit_code && r->derived_exit_signal == 9, "the signal that ended a step");
 	is_int(record_key(r, of_record, sizeof(of_record)), 0, "the record has a key");
-	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), 0, "the facts, too");
+	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), 0,
+	       "the facts, too");
 	is_str(of_facts, of_record, "the same key");
 	record_destroy(r);
 	f.het_job_id = 6;
@@ -93,8 +92,7 @@ int main(void)
 
 	memset(&f, 0, sizeof(f));
 	for (i = 0; i < FACT_TEXT_N; i++)
-		job_facts_add_text(&f, (enum fact_text)i,
-				   longest + sizeof(longest) - 2 - bound(i));
+		job_facts_add_text(&f, (enum fact_text)i, longest + sizeof(longest) - 2 - bound(i));
 	is_u64(f.text_used, 0, "longer ones are not cut");
 	is_u64(f.left_out, (UINT32_C(1) << FACT_TEXT_N) - 1, "but left out, and marked in left_out");
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0,
@@ -105,7 +103,8 @@ int main(void)
 	is_int(job_facts_to_record(&f, job_facts_size(&f), "c", &r), 0, "facts of a key alone");
 	is_u64(r->job_id, 9, "with the job");
 	ok(!r->qos && !r->state && !r->priority.known && !r->time_limit_min.known && !r->array_job_id.known &&
-	   !r->group_id && !r->exit_code && !r->exit_signal, "and nothing that is not known");
+		   !r->group_id && !r->exit_code && !r->exit_signal,
+	   "and nothing that is not known");
 	record_destroy(r);
 	return done_testing();
 }

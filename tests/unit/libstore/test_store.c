@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recorder's store: jobs, records, sinks' cursors, size limits, damaged files, kills, threads and a full disk. */
+/*
+ * The recorder's store: jobs, records, sinks' cursors, size limits, damaged files, kills,
+ * threads and a full disk.
+ */
 #define _GNU_SOURCE /* unshare */
 #include "src/libstore/store.h"
 
@@ -120,8 +123,12 @@ static uint64_t put(struct store *s, const char *key, const char *json)
 
 static struct store_job job_of(const char *key, uint64_t next_try)
 {
-	return (struct store_job){ .key = key, .state = STORE_JOB_ENDED, .next_try = next_try,
-				   .ended = 1000, .facts = "facts", .facts_len = 5 };
+	return (struct store_job){ .key = key,
+				   .state = STORE_JOB_ENDED,
+				   .next_try = next_try,
+				   .ended = 1000,
+				   .facts = "facts",
+				   .facts_len = 5 };
 }
 
 static int put_job(struct store *s, const char *key, uint64_t next_try)
@@ -189,10 +196,13 @@ static void test_jobs(void)
 	ok(got.state == STORE_JOB_FINAL && got.next_try == STORE_NEVER && got.facts_len == 5,
 	   "state and time only");
 	is_int(store_job_set(s, "c/2", STORE_JOB_FINAL, 1, &err), -ENOENT, "set: not there");
-	is_int(store_job_put(s, &(struct store_job){ .key = "c/1", .state = STORE_JOB_CORRECTED, .next_try = 7 }, &err), 0,
-	       "put again");
+	is_int(store_job_put(s,
+			     &(struct store_job){ .key = "c/1", .state = STORE_JOB_CORRECTED, .next_try = 7 },
+			     &err),
+	       0, "put again");
 	is_int(store_job_get(s, "c/1", &got, &err), 1, "get");
-	ok(got.state == STORE_JOB_CORRECTED && got.next_try == 7 && !got.ended && !got.facts, "replaces all of it");
+	ok(got.state == STORE_JOB_CORRECTED && got.next_try == 7 && !got.ended && !got.facts,
+	   "replaces all of it");
 	commit(s);
 	store_close(s);
 	s = open_store();
@@ -207,7 +217,10 @@ static void test_jobs(void)
 	begin(s);
 	is_int(store_job_get(s, "c/9", &got, &err), 0, "is taken back by a rollback");
 	is_int(store_job_get(s, "c/1", &got, &err), 1, "as is the deletion");
-	is_int(store_job_put(s, &(struct store_job){ .key = "c/3", .state = 1, .facts = "", .facts_len = STORE_ROW_MAX + 1 }, &err),
+	is_int(store_job_put(s,
+			     &(struct store_job){
+				     .key = "c/3", .state = 1, .facts = "", .facts_len = STORE_ROW_MAX + 1 },
+			     &err),
 	       -EMSGSIZE, "facts too large");
 	store_rollback(s);
 	end(s);
@@ -391,8 +404,14 @@ static void test_oldest_end(void)
 	begin(s);
 	is_int(store_oldest_end(s, &oldest, &err), 0, "the oldest end");
 	is_u64(oldest, 0, "is 0 without jobs");
-	store_job_put(s, &(struct store_job){ .key = "c/1", .state = STORE_JOB_ENDED, .next_try = 1, .ended = 500 }, &err);
-	store_job_put(s, &(struct store_job){ .key = "c/2", .state = STORE_JOB_FINAL, .next_try = 1, .ended = 100 }, &err);
+	store_job_put(s,
+		      &(struct store_job){
+			      .key = "c/1", .state = STORE_JOB_ENDED, .next_try = 1, .ended = 500 },
+		      &err);
+	store_job_put(s,
+		      &(struct store_job){
+			      .key = "c/2", .state = STORE_JOB_FINAL, .next_try = 1, .ended = 100 },
+		      &err);
 	is_int(store_oldest_end(s, &oldest, &err), 0, "of a job");
 	is_u64(oldest, 500, "is of the job that has no record yet");
 	store_record_append(s, STORE_RECORD, "c/2", "{}", 2, 400, &seq, &err);
@@ -435,8 +454,8 @@ static void test_records(void)
 	put(s, "c/2,1,0/0", "{2}");
 	is_str(list(NULL), "c/1,1,0/0={1};c/1,1,0/0#1={p};c/12,1,0/0={s};c/2,1,0/0={2};", "all, in order");
 	is_str(list(&(struct store_pick){ .after = seq }), "c/12,1,0/0={s};c/2,1,0/0={2};", "behind one");
-	is_str(list(&(struct store_pick){ .kinds = STORE_MASK(STORE_RECORD) }), "c/1,1,0/0={1};c/2,1,0/0={2};",
-	       "of one kind");
+	is_str(list(&(struct store_pick){ .kinds = STORE_MASK(STORE_RECORD) }),
+	       "c/1,1,0/0={1};c/2,1,0/0={2};", "of one kind");
 	is_str(list(&(struct store_pick){ .key = "c/1,1,0/0" }), "c/1,1,0/0={1};c/1,1,0/0#1={p};",
 	       "of one key, with its parts");
 	is_str(list(&(struct store_pick){ .job_id = 1 }), "c/1,1,0/0={1};c/1,1,0/0#1={p};", "of one job");
@@ -444,14 +463,18 @@ static void test_records(void)
 	is_str(list(&(struct store_pick){ .max_bytes = 13 }), "c/1,1,0/0={1};c/1,1,0/0#1={p};",
 	       "up to the one that reaches so many bytes");
 	v = view();
-	is_int(store_view_records(v, &(struct store_pick){ .max_rows = 1 }, add_row, NULL, &err), 1, "there are more");
+	is_int(store_view_records(v, &(struct store_pick){ .max_rows = 1 }, add_row, NULL, &err), 1,
+	       "there are more");
 	is_int(store_view_records(v, &(struct store_pick){ 0 }, add_row, NULL, &err), 0, "these were all");
-	is_int(store_view_records(v, &(struct store_pick){ 0 }, only_first, &n, &err), -ECANCELED, "a walk that is ended");
+	is_int(store_view_records(v, &(struct store_pick){ 0 }, only_first, &n, &err), -ECANCELED,
+	       "a walk that is ended");
 	is_int(n, 2, "is ended");
 	store_view_close(v);
 	begin(s);
-	is_int(store_record_append(s, STORE_RECORD, "k", "", STORE_ROW_MAX + 1, 0, NULL, &err), -EMSGSIZE, "too large");
-	is_int(store_record_append(s, STORE_RECORD, "k", "{\"\xc3\xa4\":\"quote ' \\n\"}", 20, 0, NULL, &err), 0, "odd text");
+	is_int(store_record_append(s, STORE_RECORD, "k", "", STORE_ROW_MAX + 1, 0, NULL, &err), -EMSGSIZE,
+	       "too large");
+	is_int(store_record_append(s, STORE_RECORD, "k", "{\"\xc3\xa4\":\"quote ' \\n\"}", 20, 0, NULL, &err),
+	       0, "odd text");
 	store_rollback(s);
 	is_str(list(&(struct store_pick){ .key = "k" }), "", "a rollback takes it back");
 	/* a number is never used twice, whatever is deleted */
@@ -471,9 +494,17 @@ static void test_meta(void)
 
 	begin(s);
 	is_int(store_meta_get(s, "inbox", buf, sizeof(buf), &len, &err), 0, "not there");
-	is_int(store_meta_set(s, "inbox", "12\0" "45", 5, &err), 0, "set");
+	is_int(store_meta_set(s, "inbox",
+			      "12\0"
+			      "45",
+			      5, &err),
+	       0, "set");
 	is_int(store_meta_get(s, "inbox", buf, sizeof(buf), &len, &err), 1, "get");
-	ok(len == 5 && !memcmp(buf, "12\0" "45", 5), "the same");
+	ok(len == 5 && !memcmp(buf,
+			       "12\0"
+			       "45",
+			       5),
+	   "the same");
 	is_int(store_meta_get(s, "inbox", buf, 4, &len, &err), -EMSGSIZE, "into too little");
 	is_int(store_meta_set(s, "inbox", "", 0, &err), 0, "nothing");
 	is_int(store_meta_get(s, "inbox", buf, sizeof(buf), &len, &err), 1, "is there");
@@ -518,7 +549,8 @@ static void test_settle(void)
 		seq[i] = put(s, key, "{}");
 		now_s++;
 	}
-	is_int(store_sink_settle(s, "a", seq[2], &(struct store_refusal){ seq[1], "too odd" }, 1, &err), 0, "settle");
+	is_int(store_sink_settle(s, "a", seq[2], &(struct store_refusal){ seq[1], "too odd" }, 1, &err), 0,
+	       "settle");
 	is_u64(cursor("a"), seq[2], "the cursor");
 	is_u64(cursor("b"), 0, "is this sink's only");
 	is_str(refused("a"), "c/1={}:too odd;", "the refusal");
@@ -559,8 +591,9 @@ static void is_counted(uint64_t n)
 
 	is_int(store_view_counts(v, &counts, &err), 0, "counts");
 	is_int(store_view_status(v, 0, &st, &err), 0, "and status");
-	ok(counts.records == n && st.records == n, "both say that %" PRIu64 " records are there: %" PRIu64 ", %" PRIu64, n,
-	   counts.records, st.records);
+	ok(counts.records == n && st.records == n,
+	   "both say that %" PRIu64 " records are there: %" PRIu64 ", %" PRIu64, n, counts.records,
+	   st.records);
 	store_view_close(v);
 }
 
@@ -643,15 +676,29 @@ static void test_reclaim(void)
 	store_set_sinks(s, "", &err);
 	begin(s);
 	put_job(s, "ended", 1);
-	store_job_put(s, &(struct store_job){ .key = "old", .state = STORE_JOB_CORRECTED, .next_try = STORE_NEVER, .ended = 99 }, &err);
-	store_job_put(s, &(struct store_job){ .key = "young", .state = STORE_JOB_CORRECTED, .next_try = STORE_NEVER, .ended = 100 }, &err);
-	store_job_put(s, &(struct store_job){ .key = "busy", .state = STORE_JOB_FINAL, .next_try = 5, .ended = 1 }, &err);
+	store_job_put(s,
+		      &(struct store_job){ .key = "old",
+					   .state = STORE_JOB_CORRECTED,
+					   .next_try = STORE_NEVER,
+					   .ended = 99 },
+		      &err);
+	store_job_put(s,
+		      &(struct store_job){ .key = "young",
+					   .state = STORE_JOB_CORRECTED,
+					   .next_try = STORE_NEVER,
+					   .ended = 100 },
+		      &err);
+	store_job_put(s,
+		      &(struct store_job){
+			      .key = "busy", .state = STORE_JOB_FINAL, .next_try = 5, .ended = 1 },
+		      &err);
 	commit(s);
 	is_int(store_reclaim(s, 100, &err), 1, "one job goes");
 	begin(s);
 	is_int(store_job_get(s, "old", &got, &err), 0, "the one that is over");
 	ok(store_job_get(s, "young", &got, &err) == 1 && store_job_get(s, "busy", &got, &err) == 1 &&
-		   store_job_get(s, "ended", &got, &err) == 1, "the others stay");
+		   store_job_get(s, "ended", &got, &err) == 1,
+	   "the others stay");
 	for (i = 0; i < STORE_RECLAIM_MAX + 5; i++) {
 		snprintf(key, sizeof(key), "r/%d", i);
 		store_record_append(s, STORE_RECORD, key, "{}", 2, 0, NULL, &err);
@@ -672,20 +719,35 @@ static void test_reclaim_jobs(void)
 
 	begin(s);
 	put_job(s, "ended", 1);
-	store_job_put(s, &(struct store_job){ .key = "busy", .state = STORE_JOB_FINAL, .next_try = 5, .ended = 1 }, &err);
-	store_job_put(s, &(struct store_job){ .key = "young", .state = STORE_JOB_FINAL, .next_try = STORE_NEVER, .ended = 100 }, &err);
+	store_job_put(s,
+		      &(struct store_job){
+			      .key = "busy", .state = STORE_JOB_FINAL, .next_try = 5, .ended = 1 },
+		      &err);
+	store_job_put(s,
+		      &(struct store_job){ .key = "young",
+					   .state = STORE_JOB_FINAL,
+					   .next_try = STORE_NEVER,
+					   .ended = 100 },
+		      &err);
 	for (i = 0; i < 10; i++) {
 		snprintf(key, sizeof(key), "old/%d", i);
-		store_job_put(s, &(struct store_job){ .key = key, .state = STORE_JOB_CORRECTED, .next_try = STORE_NEVER, .ended = 99 }, &err);
+		store_job_put(s,
+			      &(struct store_job){ .key = key,
+						   .state = STORE_JOB_CORRECTED,
+						   .next_try = STORE_NEVER,
+						   .ended = 99 },
+			      &err);
 	}
 	commit(s);
 	is_int(store_reclaim_jobs(s, 100, 13, &err), 0, "there are no more jobs than are kept");
 	is_int(store_reclaim_jobs(s, 99, 1, &err), 0, "none ended as early");
 	is_int(store_reclaim_jobs(s, 100, 4, &err), 6, "of the jobs that are over all but the last four go");
 	begin(s);
-	ok(store_job_get(s, "old/5", &got, &err) == 0 && store_job_get(s, "old/6", &got, &err) == 1, "the oldest ones");
+	ok(store_job_get(s, "old/5", &got, &err) == 0 && store_job_get(s, "old/6", &got, &err) == 1,
+	   "the oldest ones");
 	ok(store_job_get(s, "young", &got, &err) == 1 && store_job_get(s, "busy", &got, &err) == 1 &&
-		   store_job_get(s, "ended", &got, &err) == 1, "jobs that are not over stay");
+		   store_job_get(s, "ended", &got, &err) == 1,
+	   "jobs that are not over stay");
 	commit(s);
 	end(s);
 }
@@ -711,8 +773,8 @@ static void test_shrinks(void)
 	for (i = 0; i < 20; i++)
 		store_reclaim(s, 0, &err);
 	store_view_status(v, 0, &st, &err);
-	ok(st.file_bytes < 70 * MIB && st.used_bytes < MIB, "and the file is small again: %" PRIu64 " of %" PRIu64,
-	   st.file_bytes, high);
+	ok(st.file_bytes < 70 * MIB && st.used_bytes < MIB,
+	   "and the file is small again: %" PRIu64 " of %" PRIu64, st.file_bytes, high);
 	store_view_close(v);
 	end(s);
 }
@@ -732,7 +794,8 @@ static void test_status(void)
 	put(s, "a", "{}");
 	v = view();
 	is_int(store_view_status(v, 20, &st, &err), 0, "status");
-	ok(st.jobs[STORE_JOB_ENDED] == 2 && st.jobs[STORE_JOB_FINAL] == 1 && !st.jobs[STORE_JOB_CORRECTED], "jobs by state");
+	ok(st.jobs[STORE_JOB_ENDED] == 2 && st.jobs[STORE_JOB_FINAL] == 1 && !st.jobs[STORE_JOB_CORRECTED],
+	   "jobs by state");
 	ok(st.overdue == 2 && st.oldest_due == 10, "what is overdue");
 	ok(st.records == 1 && st.record_bytes == 3 && st.layout == 1, "records");
 	store_view_close(v);
@@ -751,8 +814,13 @@ static int fill_jobs(struct store *s, unsigned int *n)
 	while (rc == 0 && *n < 100000) {
 		begin(s);
 		snprintf(key, sizeof(key), "j/%u", *n);
-		rc = store_job_put(s, &(struct store_job){ .key = key, .state = STORE_JOB_ENDED, .next_try = 1,
-							   .facts = facts, .facts_len = sizeof(facts) }, &err);
+		rc = store_job_put(s,
+				   &(struct store_job){ .key = key,
+							.state = STORE_JOB_ENDED,
+							.next_try = 1,
+							.facts = facts,
+							.facts_len = sizeof(facts) },
+				   &err);
 		if (rc == 0)
 			rc = store_commit(s, &err);
 		else
@@ -796,10 +864,12 @@ static void test_max_size(void)
 	is_int(fill_jobs(s, &jobs), -ENOSPC, "jobs fill it");
 	ok(strstr(err.text, "StoreMaxSize is reached") != NULL, "%s", err.text);
 	store_get_size(s, &size);
-	ok(size.is_full && size.max_bytes == 4 * MIB && size.used_bytes > 3 * MIB && size.used_bytes < 7 * MIB / 2,
+	ok(size.is_full && size.max_bytes == 4 * MIB && size.used_bytes > 3 * MIB &&
+		   size.used_bytes < 7 * MIB / 2,
 	   "to three quarters");
 	is_int(errors, 1, "which is logged once");
-	ok(strstr(last_line, "StoreMaxSize is 4 MB; job ends wait in the inbox") != NULL, "as: %s", last_line);
+	ok(strstr(last_line, "StoreMaxSize is 4 MB; job ends wait in the inbox") != NULL, "as: %s",
+	   last_line);
 	begin(s);
 	is_int(put_job(s, "j/1", 5), 0, "a job that is there may change");
 	is_int(store_job_set(s, "j/2", STORE_JOB_FINAL, STORE_NEVER, &err), 0, "and its state");
@@ -950,7 +1020,9 @@ static void write_forever(int to)
 	for (i = 0;; i++) {
 		snprintf(key, sizeof(key), "c/%u", i);
 		if (store_begin(s, &err) < 0 ||
-		    store_job_put(s, &(struct store_job){ .key = key, .state = STORE_JOB_ENDED, .next_try = i }, &err) < 0 ||
+		    store_job_put(s,
+				  &(struct store_job){ .key = key, .state = STORE_JOB_ENDED, .next_try = i },
+				  &err) < 0 ||
 		    store_record_append(s, STORE_RECORD, key, "{}", 2, 0, NULL, &err) < 0 ||
 		    store_commit(s, &err) < 0)
 			_exit(2);
@@ -991,7 +1063,8 @@ static void test_kill(void)
 		forget_log();
 		s = store_rig_open(dir);
 		v = view();
-		if (!s || !v || store_view_records(v, &(struct store_pick){ 0 }, count_row, &rows, &err) < 0 ||
+		if (!s || !v ||
+		    store_view_records(v, &(struct store_pick){ 0 }, count_row, &rows, &err) < 0 ||
 		    store_view_status(v, 0, &st, &err) < 0) {
 			bad++;
 			diag("%s", err.text);
@@ -1000,7 +1073,8 @@ static void test_kill(void)
 		/* the one after the last that was told may be there, too; a job and its record are one */
 		if (rows < last + 1 || rows > last + 2 || st.jobs[STORE_JOB_ENDED] != rows || errors) {
 			bad++;
-			diag("%u committed, %u records, %" PRIu64 " jobs", last + 1, rows, st.jobs[STORE_JOB_ENDED]);
+			diag("%u committed, %u records, %" PRIu64 " jobs", last + 1, rows,
+			     st.jobs[STORE_JOB_ENDED]);
 		}
 		store_view_close(v);
 		store_close(s);
@@ -1051,7 +1125,8 @@ static void test_threads(void)
 		pthread_join(t[i], NULL);
 	}
 	is_int(bad, 0, "a reader beside two writers");
-	ok(most > 0 && w[0].n > 0 && w[1].n > 0, "all three made progress (%u and %u writes)", w[0].n, w[1].n);
+	ok(most > 0 && w[0].n > 0 && w[1].n > 0, "all three made progress (%u and %u writes)", w[0].n,
+	   w[1].n);
 	most = 0;
 	store_view_records(v, &(struct store_pick){ 0 }, count_row, &most, &err);
 	is_u64(most, w[0].n + w[1].n, "and nothing is lost");
@@ -1117,7 +1192,8 @@ static void check_full_disk(struct store *s, const char *what)
 	ok(n > 0, "after %u records", n);
 	is_int(fill_records(s, 20000, &n), -ENOSPC, "and remains so");
 	is_int(errors, 1, "logged once");
-	ok(strstr(last_line, "no space left on its disk; job ends wait in the inbox") != NULL, "as: %s", last_line);
+	ok(strstr(last_line, "no space left on its disk; job ends wait in the inbox") != NULL, "as: %s",
+	   last_line);
 	v = view();
 	is_int(store_view_records(v, &(struct store_pick){ 0 }, count_row, &rows, &err), 0, "it can be read");
 	is_u64(rows, n, "what was committed is there, and no more");
@@ -1128,7 +1204,10 @@ static void check_full_disk(struct store *s, const char *what)
 static void check_own_log(struct store *s)
 {
 	static char facts[8192];
-	struct store_job job = { .key = "c/1,1,0/0", .state = STORE_JOB_ENDED, .next_try = 1, .facts = facts,
+	struct store_job job = { .key = "c/1,1,0/0",
+				 .state = STORE_JOB_ENDED,
+				 .next_try = 1,
+				 .facts = facts,
 				 .facts_len = sizeof(facts) };
 	unsigned int in_a_row = 0;
 	unsigned int worst = 0;
@@ -1151,7 +1230,8 @@ static void check_own_log(struct store *s)
 	}
 	if (worst > 2)
 		diag("%s", err.text);
-	ok(worst <= 2, "the log of a row that changes does not keep the disk full: %u failures in a row", worst);
+	ok(worst <= 2, "the log of a row that changes does not keep the disk full: %u failures in a row",
+	   worst);
 }
 
 static void test_full_disk(void)

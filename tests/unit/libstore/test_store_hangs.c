@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A disk that hangs: SQLite's fsync() does not return until the test says so, and the clock is moved on meanwhile.
- * These functions are this program's, which the dynamic linker prefers to libc's, also in libsqlite3.
+ * A disk that hangs: SQLite's fsync() does not return until the test says so, and the clock is moved on
+ * meanwhile. These functions are this program's, which the dynamic linker prefers to libc's, also in
+ * libsqlite3.
  */
 #define _GNU_SOURCE /* syscall */
 #include "src/libstore/store.h"
@@ -77,7 +78,8 @@ static void test_long_transaction(struct store *s)
 	for (i = 0; i < 3; i++) {
 		ahead_s += 20;
 		ok(!store_is_stuck(s), "after %d s it is not stuck", 20 * (i + 1));
-		is_int(store_record_append(s, STORE_RECORD, "k", "{}", 2, 0, &seq, &err), 0, "as the disk answers");
+		is_int(store_record_append(s, STORE_RECORD, "k", "{}", 2, 0, &seq, &err), 0,
+		       "as the disk answers");
 	}
 	is_int(store_commit(s, &err), 0, "it ends");
 	is_int(errors, 0, "and nothing was logged");

@@ -88,7 +88,8 @@ static void test_bad_tables(void)
 		{ "", "f.csv:1:1: the file is empty" },
 		{ "a,b\n1,2\n", "f.csv:1:1: not a trace: another column is expected here" },
 		{ HEAD "\n", "f.csv:1:49: not a trace: it has no values" },
-		{ "node,time_utc,monotonic_s,event,dropped_samples\n", "f.csv:1:33: not a trace: it has no values" },
+		{ "node,time_utc,monotonic_s,event,dropped_samples\n",
+		  "f.csv:1:33: not a trace: it has no values" },
 		{ HEAD ",a b\n", "f.csv:1:64: not the name of a column" },
 		{ HEAD ",a,a\n", "f.csv:1:66: an earlier column has the same name" },
 		{ HEAD ",energy_j\n", "f.csv:2:1: the trace has no rows yet" },
@@ -100,7 +101,8 @@ static void test_bad_tables(void)
 		{ HEAD ",energy_j\nn1," T0 ",1,,0,x,2\n", "f.csv:2:37: not the number of samples" },
 		{ HEAD ",energy_j\nn1," T0 ",1,,0,0\n", "f.csv:2:37: fewer fields than columns" },
 		{ HEAD ",energy_j\nn1," T0 ",1,,0,0,2,3\n", "f.csv:2:41: more fields than columns" },
-		{ HEAD ",energy_j\nn1," T0 ",2,,0,0,2\nn1," T0 ",1,,0,0,3\n", "f.csv:3:32: a time before the first row's" },
+		{ HEAD ",energy_j\nn1," T0 ",2,,0,0,2\nn1," T0 ",1,,0,0,3\n",
+		  "f.csv:3:32: a time before the first row's" },
 		{ HEAD ",energy_j\nn1," T0 ",2,,0,0,2\nn2," T0 ",3,,0,0,3\n",
 		  "f.csv:3:1: another node: a trace file is of one node" },
 	};
@@ -116,17 +118,18 @@ static void test_bad_tables(void)
 }
 
 static const char n1_text[] = HEAD ",working_set_bytes,energy_j,power_w,memory_peak_bytes,new_thing\r\n"
-	"n1," T0 ",100,start,0,0,,0,,,\r\n"
-	"n1,2026-11-25T10:00:01.000000Z,101,,0,0,1000,10,10,500,7\r\n"
-	"n1,2026-11-25T11:00:02.000000Z,102,,0,1,3000,30,20,700,\r\n" /* the clock was set: it does not count */
-	"n1,2026-11-25T11:00:04.000000Z,104,end,2,5,,50,10,700,9\r\n";
+				   "n1," T0 ",100,start,0,0,,0,,,\r\n"
+				   "n1,2026-11-25T10:00:01.000000Z,101,,0,0,1000,10,10,500,7\r\n"
+				   /* the clock was set: it does not count */
+				   "n1,2026-11-25T11:00:02.000000Z,102,,0,1,3000,30,20,700,\r\n"
+				   "n1,2026-11-25T11:00:04.000000Z,104,end,2,5,,50,10,700,9\r\n";
 static const char n2_text[] = HEAD ",energy_j,power_w,cpu_time_s,cpu_time_s_per_s\r\n"
-	"n2,2026-11-25T10:00:00.500000Z,7,start,0,0,0,,,\r\n"
-	"n2,2026-11-25T10:00:02.500000Z,9,,0,0,4,2,2,\r\n"
-	"n2,2026-11-25T10:00:03.500000Z,10,,0,"; /* is being written */
+				   "n2,2026-11-25T10:00:00.500000Z,7,start,0,0,0,,,\r\n"
+				   "n2,2026-11-25T10:00:02.500000Z,9,,0,0,4,2,2,\r\n"
+				   "n2,2026-11-25T10:00:03.500000Z,10,,0,"; /* is being written */
 static const char old_text[] = "node,time_utc,monotonic_s,event,dropped_samples,energy_j,power_w\r\n"
-	"n1," T0 ",100,start,0,0,\r\n"
-	"n1,2026-11-25T10:00:01.000000Z,101,end,2,3,4\r\n";
+			       "n1," T0 ",100,start,0,0,\r\n"
+			       "n1,2026-11-25T10:00:01.000000Z,101,end,2,3,4\r\n";
 
 static void test_tables(void)
 {
@@ -193,8 +196,10 @@ static void test_pick(const struct trace_table t[2])
 	is_str(c[2].name, "power_w", "  of the metric energy");
 	free(c);
 	is_int(trace_columns_pick(t, 1, "cpu_time", &c, &n, &err), -ENOENT, "one that is not there");
-	is_str(err.text, "'cpu_time' is not in the trace; there are working_set_bytes, energy_j, power_w, "
-			 "memory_peak_bytes, new_thing", "  lists what there is");
+	is_str(err.text,
+	       "'cpu_time' is not in the trace; there are working_set_bytes, energy_j, power_w, "
+	       "memory_peak_bytes, new_thing",
+	       "  lists what there is");
 	is_int(trace_columns_pick(t, 1, ",", &c, &n, &err), -ENOENT, "no name");
 	is_int(trace_columns_pick(t, 1, "", &c, &n, &err), -EINVAL, "nothing at all");
 }
@@ -226,7 +231,8 @@ static void test_grid(void)
 	is_near(sum, 54, "  and adds up to the energy");
 	is_near(at(&g, 2, "memory_peak_bytes"), 700, "  a peak");
 	is_near(at(&g, 0, "memory_peak_bytes"), 500, "  one before");
-	is_near(at(&g, 0, "working_set_bytes"), 1500, "  the mean of what is known: 1000 to 2000 in half a second");
+	is_near(at(&g, 0, "working_set_bytes"), 1500,
+		"  the mean of what is known: 1000 to 2000 in half a second");
 	ok(isnan(at(&g, 2, "working_set_bytes")), "  after the last that is known nothing is");
 	is_near(at(&g, 0, "cpu_time_s"), 1, "  a sum that was first read later began at 0");
 	is_near(at(&g, 2, "cpu_time_s_per_s"), 0, "  and does not grow when its trace has ended");
@@ -314,9 +320,11 @@ static void test_draw(void)
 	free(text);
 	text = draw(&g, true, false);
 	ok(!strncmp(text, "<svg xmlns=\"http://www.w3.org/2000/svg\"", 39) &&
-	   !strcmp(text + strlen(text) - 7, "</svg>\n"), "  is SVG");
+		   !strcmp(text + strlen(text) - 7, "</svg>\n"),
+	   "  is SVG");
 	ok(strstr(text, "job &lt;7&gt; &amp; \"more\"?</text>") != NULL, "  with its title, masked");
-	ok(strstr(text, "prefers-color-scheme:dark") != NULL && !strstr(text, "href"), "  dark and light, of its own");
+	ok(strstr(text, "prefers-color-scheme:dark") != NULL && !strstr(text, "href"),
+	   "  dark and light, of its own");
 	ok(!strstr(text, "nan") && !strstr(text, "inf"), "  without nan and inf");
 	free(text);
 	trace_grid_fini(&g);

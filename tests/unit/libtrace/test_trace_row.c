@@ -36,7 +36,10 @@ static struct trace_sample sample_at(uint64_t ms)
 	return s;
 }
 
-/* The field of LINE below the column NAME of HEADER: no field of these tests has a comma in it. NULL: no column. */
+/*
+ * The field of LINE below the column NAME of HEADER: no field of these tests has a
+ * comma in it. NULL: no column.
+ */
 static const char *field(const char *header, const char *name, char *buf, size_t size)
 {
 	const char *h = header, *l = line;
@@ -72,8 +75,10 @@ static void test_columns(void)
 
 	trace_row_init(&r, &start);
 	(void)trace_row_header(&r, line);
-	ok(strstr(line, "node,time_utc,monotonic_s,event,dropped_samples,missed_samples,working_set_bytes,page_cache_bytes,energy_j,"
-			"power_w,co2e_g,") == line, "the first columns");
+	ok(strstr(line, "node,time_utc,monotonic_s,event,dropped_samples,missed_samples,working_set_bytes,"
+			"page_cache_bytes,energy_j,"
+			"power_w,co2e_g,") == line,
+	   "the first columns");
 	ok(strlen(line) > 2 && !strcmp(line + strlen(line) - 2, "\r\n"), "a line ends as RFC 4180 has it");
 	ok(!strstr(line, "cycles"), "no counters that nobody asked for");
 	ok(!strstr(line, "gpu_busy"), "no GPU that the step does not have");
@@ -83,7 +88,8 @@ static void test_columns(void)
 	trace_row_init(&r, &start);
 	(void)trace_row_header(&r, line);
 	ok(strstr(line, ",cycles,cycles_per_s,") && strstr(line, ",gpu_busy_s,gpu_busy_s_per_s,") &&
-	   strstr(line, ",home_read_bytes,") && strstr(line, ",received_packets,"), "what was asked for");
+		   strstr(line, ",home_read_bytes,") && strstr(line, ",received_packets,"),
+	   "what was asked for");
 	ok(strlen(line) < TRACE_ROW_MAX - 1, "all columns fit");
 	trace_row_column(METRIC_CPU_ENERGY_STATIC, name);
 	is_str(name, "cpu_energy_static_j", "energy in joules");

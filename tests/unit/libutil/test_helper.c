@@ -24,8 +24,10 @@ static const char *write_hanging(void)
 {
 	const char *path = scratch_path(dir, "helper");
 	char text[512];
-	int n = snprintf(text, sizeof(text), "#!/bin/sh\necho $$ >%s/new\nmv %s/new %s/pid\n"
-			 "exec sleep 60\n", dir, dir, dir);
+	int n = snprintf(text, sizeof(text),
+			 "#!/bin/sh\necho $$ >%s/new\nmv %s/new %s/pid\n"
+			 "exec sleep 60\n",
+			 dir, dir, dir);
 
 	if (!scratch_write(path, text, (size_t)n) || chmod(path, 0700) < 0)
 		diag("cannot write %s", path);
@@ -134,8 +136,7 @@ static void write_script(const char *body)
 static struct helper *client_open(const char *body, bool is_asked)
 {
 	static char path[PATH_MAX];
-	struct helper_options o = { .argv = client_argv, .deadline_ns = NSEC_PER_SEC,
-				    .is_asked = is_asked };
+	struct helper_options o = { .argv = client_argv, .deadline_ns = NSEC_PER_SEC, .is_asked = is_asked };
 	struct errmsg err = { 0 };
 	struct helper *h = NULL;
 
@@ -441,7 +442,8 @@ static void test_old(void)
 	end_reader(prolog, &prolog_in);
 	(void)unlink(scratch_path(dir, "ceems-prolog")); /* the site's own program, from another folder */
 	oldhelpers_find(&old, dir);
-	is_int(helper_wait(quick, 0, NULL), -ECHILD, "a helper that an earlier run of this process left is reaped");
+	is_int(helper_wait(quick, 0, NULL), -ECHILD,
+	       "a helper that an earlier run of this process left is reaped");
 	is_int(helper_wait(prolog, 0, NULL), 0, "  but no other child, whatever its name");
 	is_int((int)old.n, 1, "  one that has not ended yet");
 	oldhelpers_reap(&old);
@@ -471,7 +473,9 @@ static int score_after(int was, void (*change)(void))
 		_exit(atoi(text) / 10 + 100); /* a status has 8 bits */
 	}
 	(void)waitpid(pid, &status, 0);
-	return !WIFEXITED(status) ? 2 : WEXITSTATUS(status) < 100 ? WEXITSTATUS(status) : (WEXITSTATUS(status) - 100) * 10;
+	return !WIFEXITED(status)	 ? 2 :
+	       WEXITSTATUS(status) < 100 ? WEXITSTATUS(status) :
+					   (WEXITSTATUS(status) - 100) * 10;
 }
 
 static void serve(void)

@@ -79,11 +79,13 @@ static void test_all(const char *path)
 	struct conf c = { 0 };
 	size_t i;
 
-	is_int(kvconf_read_all("/nowhere", keys, ARRAY_SIZE(keys), &c, note_bad, &bad, &err), -ENOENT, "all: no file");
+	is_int(kvconf_read_all("/nowhere", keys, ARRAY_SIZE(keys), &c, note_bad, &bad, &err), -ENOENT,
+	       "all: no file");
 	if (fileio_write_atomic(path, text, strlen(text), 0600, &err))
 		return;
 	kvconf_defaults(keys, ARRAY_SIZE(keys), &c, &err);
-	is_int(kvconf_read_all(path, keys, ARRAY_SIZE(keys), &c, note_bad, &bad, &err), 0, "all: is read to its end");
+	is_int(kvconf_read_all(path, keys, ARRAY_SIZE(keys), &c, note_bad, &bad, &err), 0,
+	       "all: is read to its end");
 	is_u64(bad.n, ARRAY_SIZE(want), "  with all that is wrong");
 	for (i = 0; i < ARRAY_SIZE(want) && i < bad.n; i++) {
 		is_u64(bad.line[i], line[i], "  in which line");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * InboxDir and StoreDir on a network file system are refused. This machine may be able to mount none, so statfs()
- * answers here with the type that a test sets; without one, the kernel answers.
+ * InboxDir and StoreDir on a network file system are refused. This machine may be able to mount none, so
+ * statfs() answers here with the type that a test sets; without one, the kernel answers.
  */
 #define _GNU_SOURCE /* syscall, unshare */
 #include "src/libutil/localfs.h"
@@ -30,17 +30,28 @@ int statfs(const char *path, struct statfs *ret)
 	return (int)rc;
 }
 
-/* f_type is a long, and CIFS has the top bit of 32 set: as a long or as an int, the kernel's number is the same. */
+/*
+ * f_type is a long, and CIFS has the top bit of 32 set: as a long or as an int, the
+ * kernel's number is the same.
+ */
 static void test_check(void)
 {
 	static const struct {
 		uint32_t type;
 		const char *name; /* NULL: local */
 	} t[] = {
-		{ 0x6969, "NFS" },	{ 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB" },	  { 0x0bd00bd0, "Lustre" },
-		{ 0x47504653, "GPFS" }, { 0x19830326, "BeeGFS" }, { 0x00c36400, "CephFS" }, { 0x01021997, "9p" },
+		{ 0x6969, "NFS" },
+		{ 0xff534d42, "CIFS" },
+		{ 0xfe534d42, "SMB" },
+		{ 0x0bd00bd0, "Lustre" },
+		{ 0x47504653, "GPFS" },
+		{ 0x19830326, "BeeGFS" },
+		{ 0x00c36400, "CephFS" },
+		{ 0x01021997, "9p" },
 		{ 0x65735546, "FUSE" },
-		{ 0xef53, NULL /* ext4 */ }, { 0x58465342, NULL /* xfs */ }, { 0x9123683e, NULL /* btrfs */ },
+		{ 0xef53, NULL /* ext4 */ },
+		{ 0x58465342, NULL /* xfs */ },
+		{ 0x9123683e, NULL /* btrfs */ },
 		{ 0x01021994, NULL /* tmpfs */ },
 	};
 	struct errmsg err = { 0 };
@@ -49,13 +60,15 @@ static void test_check(void)
 
 	is_int(localfs_check("/nonexistent/folder", "StoreDir", &err), -ENOENT, "a folder that is not there");
 	ok(strstr(err.text, "/nonexistent/folder") != NULL, "is named: %s", err.text);
-	is_int(localfs_check("/proc", "StoreDir", &err), 0, "the kernel's own answer: no network file system");
+	is_int(localfs_check("/proc", "StoreDir", &err), 0,
+	       "the kernel's own answer: no network file system");
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		played_type = t[i].type;
 		rc = localfs_check(dir, "StoreDir", &err);
 		ok(rc == (t[i].name ? -EREMOTE : 0), "type 0x%x: %d", t[i].type, rc);
 		if (t[i].name)
-			ok(strstr(err.text, t[i].name) && strstr(err.text, dir) && strstr(err.text, "StoreDir="),
+			ok(strstr(err.text, t[i].name) && strstr(err.text, dir) &&
+				   strstr(err.text, "StoreDir="),
 			   "what, where, and which key: %s", err.text);
 	}
 	played_type = 0;

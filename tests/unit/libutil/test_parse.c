@@ -66,14 +66,14 @@ static int parse_milli(const char *s, uint64_t *ret)
 	return parse_decimal(s, 1000, ret);
 }
 
-#define RUN(table, fn)                                                                   \
-	do {                                                                             \
-		for (size_t i = 0; i < ARRAY_SIZE(table); i++) {                         \
-			uint64_t got = 77;                                               \
-			int rc = fn(table[i].text, &got);                                \
-			uint64_t want = table[i].rc < 0 ? 77 : table[i].value;           \
-			ok(rc == table[i].rc && got == want, #fn " '%s'", table[i].text);  \
-		}                                                                        \
+#define RUN(table, fn)                                                                    \
+	do {                                                                              \
+		for (size_t i = 0; i < ARRAY_SIZE(table); i++) {                          \
+			uint64_t got = 77;                                                \
+			int rc = fn(table[i].text, &got);                                 \
+			uint64_t want = table[i].rc < 0 ? 77 : table[i].value;            \
+			ok(rc == table[i].rc && got == want, #fn " '%s'", table[i].text); \
+		}                                                                         \
 	} while (0)
 
 int main(void)
@@ -92,7 +92,9 @@ int main(void)
 	is_int(parse_bool("maybe", &b), -EINVAL, "maybe is no bool");
 	ok(parse_bool("YES", &b) == 0 && b, "YES");
 	ok(parse_bool("0", &b) == 0 && !b, "0");
-	is_str(parse_find_line("nr_x 1\nx 2\n", "x "), "2\n", "a line that begins with the key, and not one that has it");
-	ok(!parse_find_line("", "x ") && !parse_find_line("x", "x ") && !parse_find_line("\n", "x "), "no such line");
+	is_str(parse_find_line("nr_x 1\nx 2\n", "x "), "2\n",
+	       "a line that begins with the key, and not one that has it");
+	ok(!parse_find_line("", "x ") && !parse_find_line("x", "x ") && !parse_find_line("\n", "x "),
+	   "no such line");
 	return done_testing();
 }

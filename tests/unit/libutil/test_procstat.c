@@ -28,7 +28,8 @@ int main(void)
 	is_int(procstat_parse("7 )( S 1", &c), -EINVAL, "one that ends before it begins");
 	ok(procstat_is_alive(getpid(), s.start_ticks), "this process lives");
 	ok(procstat_is_alive(getpid(), 0), "  without its start time, too");
-	ok(!procstat_is_alive(getpid(), s.start_ticks + 1), "a process with its pid and another start time does not");
+	ok(!procstat_is_alive(getpid(), s.start_ticks + 1),
+	   "a process with its pid and another start time does not");
 
 	pid = fork();
 	if (pid == 0) {

@@ -70,8 +70,8 @@ int main(void)
 		struct tm tm;
 
 		rfc3339_utc((uint64_t)want, text);
-		wrong += rfc3339_parse(text, &s) < 0 || s != (uint64_t)want ||
-			 !gmtime_r(&want, &tm) || timegm(&tm) != want;
+		wrong += rfc3339_parse(text, &s) < 0 || s != (uint64_t)want || !gmtime_r(&want, &tm) ||
+			 timegm(&tm) != want;
 	}
 	is_u64(wrong, 0, "every day until 2169");
 	rfc3339_utc(UINT64_MAX, text);

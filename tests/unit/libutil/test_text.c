@@ -14,11 +14,19 @@ static const struct {
 } masks[] = {
 	{ "a\x1b[31mb", "a?[31mb", "an escape sequence" },
 	{ "a\nb\rc\td", "a?b?c?d", "newline, carriage return, tab" },
-	{ "a\x7f""b", "a?b", "DEL" },
-	{ "a\xc2\x9b""31mb", "a?31mb", "CSI of C1, as UTF-8" },
-	{ "a\x9b""31mb", "a?31mb", "and as the bare byte" },
+	{ "a\x7f"
+	  "b",
+	  "a?b", "DEL" },
+	{ "a\xc2\x9b"
+	  "31mb",
+	  "a?31mb", "CSI of C1, as UTF-8" },
+	{ "a\x9b"
+	  "31mb",
+	  "a?31mb", "and as the bare byte" },
 	{ "\xc2\x80\xc2\x9f", "??", "first and last of C1" },
-	{ "\xe2\x80\xae" "gpj.exe", "?gpj.exe", "right-to-left override" },
+	{ "\xe2\x80\xae"
+	  "gpj.exe",
+	  "?gpj.exe", "right-to-left override" },
 	{ "\xe2\x81\xa6\xe2\x81\xa9", "??", "bidi isolates" },
 	{ "\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f", "???", "marks of direction" },
 	{ "a\xe2\x80\xa8\xe2\x80\xa9", "a??", "line and paragraph separator" },
@@ -88,14 +96,17 @@ static void test_csv(void)
 	static const struct {
 		const char *in, *out;
 	} rows[] = {
-		{ "", "" }, { "plain text", "plain text" }, { "a,b", "\"a,b\"" }, { "a\"b", "\"a\"\"b\"" },
-		{ "\"", "\"\"\"\"" }, { "a\nb", "\"a\nb\"" }, { "a\r", "\"a\r\"" },
+		{ "", "" },	      { "plain text", "plain text" },
+		{ "a,b", "\"a,b\"" }, { "a\"b", "\"a\"\"b\"" },
+		{ "\"", "\"\"\"\"" }, { "a\nb", "\"a\nb\"" },
+		{ "a\r", "\"a\r\"" },
 	};
 	char text[TEXT_CSV_SIZE(10)];
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		is_str(text_csv(rows[i].in, text, TEXT_CSV_SIZE(strlen(rows[i].in))), rows[i].out, "a value of CSV");
+		is_str(text_csv(rows[i].in, text, TEXT_CSV_SIZE(strlen(rows[i].in))), rows[i].out,
+		       "a value of CSV");
 	is_str(text_csv("\"\"\"\"", text, 7), "\"\"\"\"\"\"", "cut, and its quotes are in pairs");
 }
 
@@ -111,10 +122,13 @@ static void test_users(void)
 {
 	struct errmsg err = { 0 };
 
-	(void)errmsg_set(&err, -1, "job '%s'", "\xc2\x9b""2J\n");
+	(void)errmsg_set(&err, -1, "job '%s'",
+			 "\xc2\x9b"
+			 "2J\n");
 	is_str(err.text, "job '?2J?'", "an error is masked");
 	logger_set_sink(keep);
-	logger_info("job '%s'", "\xe2\x80\xae""x");
+	logger_info("job '%s'", "\xe2\x80\xae"
+				"x");
 	is_str(logged, "job '?x'", "and so is a line of the log");
 }
 

@@ -27,8 +27,8 @@ static int ours(uid_t folder_uid, mode_t folder_mode, uid_t uid, mode_t mode)
 	struct stat st;
 
 	err.text[0] = '\0';
-	if (chown(folder, folder_uid, 0) < 0 || chmod(folder, folder_mode) < 0 ||
-	    chown(path, uid, 0) < 0 || chmod(path, mode) < 0 || stat(path, &st) < 0)
+	if (chown(folder, folder_uid, 0) < 0 || chmod(folder, folder_mode) < 0 || chown(path, uid, 0) < 0 ||
+	    chmod(path, mode) < 0 || stat(path, &st) < 0)
 		return -errno;
 	return trust_is_ours(path, &st, &err);
 }
@@ -144,7 +144,8 @@ int main(void)
 	test_ours_for();
 	test_secret();
 	test_reader("configuration", "Key=5\n", read_conf);
-	test_reader("emission factors", "iso2,iso3,year,gco2e_per_kwh,country\nFR,FRA,2024,44.2,France\n", read_table);
+	test_reader("emission factors", "iso2,iso3,year,gco2e_per_kwh,country\nFR,FRA,2024,44.2,France\n",
+		    read_table);
 	test_reader("factors over time", FACTOR_SERIES_HEAD "\n", read_series);
 	scratch_clear(dir);
 	(void)rmdir(dir);

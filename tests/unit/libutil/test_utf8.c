@@ -52,8 +52,8 @@ static void test_rows(void)
 
 static void test_refused(void)
 {
-	static const char *const bad[] = { "\\", "a\\", "\\x", "\\xf", "\\xfg", "\\xFF", "\\x00",
-					   "\\n", "\\\\\\" };
+	static const char *const bad[] = { "\\",    "a\\",   "\\x", "\\xf",  "\\xfg",
+					   "\\xFF", "\\x00", "\\n", "\\\\\\" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program sleeps for three quarters of its time and waits for a futex for one: off-CPU stacks tell both apart, with
- * the times that the program measures. Another program waits with more different stacks than a map has room for.
+ * A program sleeps for three quarters of its time and waits for a futex for one: off-CPU stacks tell both
+ * apart, with the times that the program measures. Another program waits with more different stacks than a
+ * map has room for.
  */
 #define _GNU_SOURCE /* syscall */
 #include "src/profiler/offcpu.h"
@@ -27,7 +28,7 @@
 static struct told {
 	_Atomic uint32_t futex, rounds;
 	_Atomic uint64_t sleep_ns, futex_ns;
-} *told;
+} * told;
 
 /* Waits by the innermost function. */
 static struct {
@@ -72,7 +73,8 @@ static void take(void *ctx, const struct stacks_record *r)
 	others_ns += r->pid != child ? r->wait_ns : 0;
 	with_kernel += r->nkernel > 0;
 	without_kernel += !r->nkernel;
-	if (r->pid != child || !r->nuser) /* two stacks may have the same place in the map; the later one is not known then */
+	/* two stacks may have the same place in the map; the later one is not known then */
+	if (r->pid != child || !r->nuser)
 		return;
 	for (i = 0; i < ARRAY_SIZE(spot) && spot[i].ns && spot[i].address != r->user[0]; i++)
 		;
@@ -122,7 +124,8 @@ static void test_waits(const char *folder)
 	is_u64(others_ns, 0, "other programs are not counted");
 	is_u64(lost, 0, "nothing is lost");
 	if (with_kernel)
-		ok(!without_kernel, "waits have the kernel's part: %u, %u without", with_kernel, without_kernel);
+		ok(!without_kernel, "waits have the kernel's part: %u, %u without", with_kernel,
+		   without_kernel);
 	else
 		skip(1, "this kernel gives no stacks of its own");
 	offcpu_close(o);
@@ -136,7 +139,10 @@ static void test_waits(const char *folder)
 
 static volatile const void *frame;
 
-/* Sleeps below PATH_BITS calls of left() or right(), by the bits of PATH. The builtin makes each function keep a frame pointer. */
+/*
+ * Sleeps below PATH_BITS calls of left() or right(), by the bits of PATH. The builtin makes each
+ * function keep a frame pointer.
+ */
 static void walk(uint32_t path, int depth);
 
 __attribute__((noinline)) static void left(uint32_t path, int depth)
@@ -237,9 +243,11 @@ static void test_many_stacks(const char *folder)
 	offcpu_drain(o, count, NULL);
 	is_int(status, 0, "a program with 20,000 different stacks");
 	ok(waits > PATHS / 2, "%u waits with them", (unsigned int)waits);
-	ok(unknown < waits / 4, "%.1f %% of the stacks are not known", 100.0 * (double)unknown / (double)(waits ? waits : 1));
-	ok(longest_ns && longest_depth, "a thread that waits all the time has its stack: %.0f ms, %zu functions",
-	   (double)longest_ns / 1e6, longest_depth);
+	ok(unknown < waits / 4, "%.1f %% of the stacks are not known",
+	   100.0 * (double)unknown / (double)(waits ? waits : 1));
+	ok(longest_ns && longest_depth,
+	   "a thread that waits all the time has its stack: %.0f ms, %zu functions", (double)longest_ns / 1e6,
+	   longest_depth);
 	offcpu_close(o);
 	(void)close(setup.cgroup_fd);
 }

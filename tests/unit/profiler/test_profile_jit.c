@@ -28,7 +28,9 @@ static const char *name_at(struct profile *p, struct profile_jit *j, uint64_t ad
 /* A process that writes its file when it ends, as the JVM does. */
 static void test_late_file(struct profile *p, struct profile_jit *j)
 {
-	const struct profile_mapping mapping = { .path = "//anon", .build_id = "", .start = 0x7000, .limit = 0x8000 };
+	const struct profile_mapping mapping = {
+		.path = "//anon", .build_id = "", .start = 0x7000, .limit = 0x8000
+	};
 	struct profile_location location = { .address = 0x7f05 };
 	uint32_t function, known, unknown;
 	pid_t pid = fork();
@@ -37,7 +39,8 @@ static void test_late_file(struct profile *p, struct profile_jit *j)
 		(void)pause();
 		_exit(0);
 	}
-	if (pid < 0 || profile_add_mapping(p, &mapping, &location.mapping) < 0 || profile_add_location(p, &location, &known) < 0)
+	if (pid < 0 || profile_add_mapping(p, &mapping, &location.mapping) < 0 ||
+	    profile_add_location(p, &location, &known) < 0)
 		exit(99);
 	location.address = 0x7f25;
 	if (profile_add_location(p, &location, &unknown) < 0)
@@ -55,7 +58,8 @@ static void test_late_file(struct profile *p, struct profile_jit *j)
 	if (is_u64(p->location[known].nlines, 1, "  and the location has a name"))
 		is_str(p->function[p->location[known].line[0].function].name, "late", "  that of the file");
 	is_u64(p->location[unknown].nlines, 0, "one that is not in the file has none");
-	is_int(profile_jit_find(j, (uint32_t)pid, 0x7f05, &function), 0, "a process that has ended is not looked for");
+	is_int(profile_jit_find(j, (uint32_t)pid, 0x7f05, &function), 0,
+	       "a process that has ended is not looked for");
 	(void)unlink(path);
 }
 
@@ -74,7 +78,8 @@ static int cfa_at(struct profile_jit *j, uint64_t address)
 static void test_trampolines(struct profile_jit *j)
 {
 	is_int(profile_jit_forget(j, (uint32_t)getpid()), 0, "a Python program");
-	put("1000 f py::f:a.py\n1010 f py::g:a.py\n2000 b py::f:a.py\n3000 c py::f:a.py\n4000 f other\n5000 60 py::f:a.py\n");
+	put("1000 f py::f:a.py\n1010 f py::g:a.py\n2000 b py::f:a.py\n3000 c py::f:a.py\n4000 f "
+	    "other\n5000 60 py::f:a.py\n");
 	is_int(cfa_at(j, 0x1000), 8, "endbr64, before sub");
 	is_int(cfa_at(j, 0x1004), 8, "sub");
 	is_int(cfa_at(j, 0x1008), 16, "call");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of ceems-profile: the task of a thread, the file of an address, and messages between its processes. */
+/*
+ * Parts of ceems-profile: the task of a thread, the file of an address, and messages between its processes.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +32,8 @@ static bool look(struct profile_tasks *t, const struct stacks_record *r, struct 
 	return profile_tasks_look(t, ret);
 }
 
-static bool sees(struct profile_tasks *t, enum stacks_kind kind, uint32_t pid, uint32_t tid, uint32_t parent, const char *text)
+static bool sees(struct profile_tasks *t, enum stacks_kind kind, uint32_t pid, uint32_t tid, uint32_t parent,
+		 const char *text)
 {
 	const struct stacks_record r = {
 		.kind = kind, .pid = pid, .tid = tid, .parent_pid = parent, .parent_tid = parent, .text = text
@@ -65,15 +68,19 @@ static void test_tasks(void)
 	ok(!sees(t, STACKS_FORK, BASE + 2, BASE + 2, BASE + 1, NULL), "nor its fork");
 	ok(sees(t, STACKS_FORK, BASE + 3, BASE + 3, BASE, NULL), "a child");
 	m = sample_of(t, BASE + 3, BASE + 3);
-	ok(m.rank == 5 && !strcmp(m.process, "app") && !strcmp(m.thread, "app"), "  is of its parent's task, with its name");
+	ok(m.rank == 5 && !strcmp(m.process, "app") && !strcmp(m.thread, "app"),
+	   "  is of its parent's task, with its name");
 	ok(sees(t, STACKS_FORK, BASE, BASE + 4, BASE, NULL), "a thread");
 	ok(sees(t, STACKS_NAME, BASE, BASE + 4, 0, "worker"), "gets a name");
 	m = sample_of(t, BASE, BASE + 4);
-	ok(m.rank == 5 && !strcmp(m.process, "app") && !strcmp(m.thread, "worker"), "  and its process has another one");
+	ok(m.rank == 5 && !strcmp(m.process, "app") && !strcmp(m.thread, "worker"),
+	   "  and its process has another one");
 	ok(sees(t, STACKS_EXIT, BASE + 3, BASE + 3, 0, NULL), "the child ends");
-	ok(!sees(t, STACKS_MAPPING, BASE + 3, BASE + 3, 0, "/home/other/secret"), "its pid may be another job's now");
+	ok(!sees(t, STACKS_MAPPING, BASE + 3, BASE + 3, 0, "/home/other/secret"),
+	   "its pid may be another job's now");
 	ok(!sees(t, STACKS_FORK, BASE + 4, BASE + 4, BASE + 1, NULL), "as may a pid whose end was lost");
-	ok(!sees(t, STACKS_MAPPING, BASE + 4, BASE + 4, 0, "/home/other/secret"), "when another job forks it");
+	ok(!sees(t, STACKS_MAPPING, BASE + 4, BASE + 4, 0, "/home/other/secret"),
+	   "when another job forks it");
 	m = sample_of(t, BASE + 9, BASE + 9);
 	is_int((int)m.rank, -1, "a process that nobody knows is of no task");
 	for (i = 100; i < 5000; i++)
@@ -89,12 +96,16 @@ static void test_tasks(void)
 }
 
 /* Tells T a record of thread TID of PID at time MONO_NS. */
-static bool sees_at(struct profile_tasks *t, enum stacks_kind kind, uint32_t pid, uint32_t parent, uint64_t mono_ns,
-		    const char *text, struct wire_message *ret)
+static bool sees_at(struct profile_tasks *t, enum stacks_kind kind, uint32_t pid, uint32_t parent,
+		    uint64_t mono_ns, const char *text, struct wire_message *ret)
 {
-	const struct stacks_record r = {
-		.kind = kind, .pid = pid, .tid = pid, .parent_pid = parent, .parent_tid = parent, .mono_ns = mono_ns, .text = text
-	};
+	const struct stacks_record r = { .kind = kind,
+					 .pid = pid,
+					 .tid = pid,
+					 .parent_pid = parent,
+					 .parent_tid = parent,
+					 .mono_ns = mono_ns,
+					 .text = text };
 
 	return look(t, &r, ret);
 }
@@ -117,24 +128,30 @@ static void test_lost_records(void)
 	}
 	(void)prctl(PR_SET_NAME, "first");
 	is_int(profile_tasks_add(t, pid, 5), 0, "task 5");
-	ok(sees_at(t, STACKS_FORK, child, pid, before_ns, NULL, &m), "a child, before one that has its pid by now");
+	ok(sees_at(t, STACKS_FORK, child, pid, before_ns, NULL, &m),
+	   "a child, before one that has its pid by now");
 	ok(sees_at(t, STACKS_FORK, BASE, pid, before_ns, NULL, &m), "another child");
 	(void)prctl(PR_SET_NAME, "second");
-	ok(sees_at(t, STACKS_SAMPLE, pid, 0, clock_mono_ns(), NULL, &m) && !strcmp(m.thread, "first"), "a name is kept");
+	ok(sees_at(t, STACKS_SAMPLE, pid, 0, clock_mono_ns(), NULL, &m) && !strcmp(m.thread, "first"),
+	   "a name is kept");
 	lost_ns = clock_mono_ns();
 	ok(sees_at(t, STACKS_LOST, 0, 0, lost_ns, NULL, &m), "until records are lost");
-	ok(sees_at(t, STACKS_SAMPLE, pid, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "second"), "  then it is read again");
+	ok(sees_at(t, STACKS_SAMPLE, pid, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "second"),
+	   "  then it is read again");
 	ok(!strcmp(m.process, "second") && m.rank == 5, "  of the process, too, and the rank stays");
 	ok(sees_at(t, STACKS_SAMPLE, BASE, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "first") && m.rank == 5,
 	   "a process that is gone has its old name and rank");
 	ok(sees_at(t, STACKS_EXEC, BASE, 0, lost_ns, "app", &m), "  until a record has a new name");
-	ok(sees_at(t, STACKS_SAMPLE, BASE, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "app"), "  which is not lost");
+	ok(sees_at(t, STACKS_SAMPLE, BASE, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "app"),
+	   "  which is not lost");
 	ok(sees_at(t, STACKS_SAMPLE, child, 0, before_ns, NULL, &m) && !strcmp(m.thread, "first"),
 	   "a sample from before a pid was reused has the old name");
 	lost_ns = clock_mono_ns();
 	ok(sees_at(t, STACKS_LOST, 0, 0, lost_ns, NULL, &m), "records are lost again");
-	ok(!sees_at(t, STACKS_MAPPING, child, 0, lost_ns, "/home/other/secret", &m), "the new process may be another job's");
-	ok(sees_at(t, STACKS_SAMPLE, child, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "child") && m.rank == 5,
+	ok(!sees_at(t, STACKS_MAPPING, child, 0, lost_ns, "/home/other/secret", &m),
+	   "the new process may be another job's");
+	ok(sees_at(t, STACKS_SAMPLE, child, 0, lost_ns, NULL, &m) && !strcmp(m.thread, "child") &&
+		   m.rank == 5,
 	   "  but its samples are the step's, with its name and its parent's rank");
 	(void)kill((pid_t)child, SIGKILL);
 	(void)waitpid((pid_t)child, NULL, 0);
@@ -158,7 +175,8 @@ static void test_many_losses(void)
 		(void)sees_at(t, STACKS_SAMPLE, pid, 0, clock_mono_ns(), NULL, &m);
 		read += !strcmp(m.thread, name);
 	}
-	ok(read >= 1000 && read < 100000, "names are not read again at each of too many losses: %d of 100000", read);
+	ok(read >= 1000 && read < 100000, "names are not read again at each of too many losses: %d of 100000",
+	   read);
 	profile_tasks_destroy(t);
 }
 
@@ -166,13 +184,18 @@ static void test_many_losses(void)
 
 static struct profile *profile;
 
-static void learn(struct profile_maps *m, enum stacks_kind kind, uint32_t pid, uint32_t parent, const char *path,
-		  uint64_t start, uint64_t size)
+static void learn(struct profile_maps *m, enum stacks_kind kind, uint32_t pid, uint32_t parent,
+		  const char *path, uint64_t start, uint64_t size)
 {
-	const struct stacks_record r = {
-		.kind = kind, .pid = pid, .tid = pid, .parent_pid = parent, .parent_tid = parent, .text = path,
-		.start = start, .size = size, .offset = 0x1000
-	};
+	const struct stacks_record r = { .kind = kind,
+					 .pid = pid,
+					 .tid = pid,
+					 .parent_pid = parent,
+					 .parent_tid = parent,
+					 .text = path,
+					 .start = start,
+					 .size = size,
+					 .offset = 0x1000 };
 
 	is_int(profile_maps_learn(m, &r), 0, "  learnt");
 }
@@ -187,7 +210,8 @@ static const char *at(struct profile_maps *m, uint32_t pid, uint64_t address)
 
 	if (rc == 0)
 		(void)snprintf(text, sizeof(text), "%s+%llx", profile->mapping[mapping].path,
-			       (unsigned long long)(found - profile->mapping[mapping].start + profile->mapping[mapping].offset));
+			       (unsigned long long)(found - profile->mapping[mapping].start +
+						    profile->mapping[mapping].offset));
 	return rc == 0 ? text : rc == -ENOENT ? "none" : "error";
 }
 
@@ -221,7 +245,10 @@ static void test_lost_mappings(struct profile_maps *m)
 	(void)munmap(page, size);
 }
 
-/* A run-time compiler makes many regions without a file; the kernel's records have their addresses as offsets. */
+/*
+ * A run-time compiler makes many regions without a file; the kernel's records have
+ * their addresses as offsets.
+ */
 static void test_anonymous(struct profile_maps *m)
 {
 	const size_t before = profile->nmappings;
@@ -229,10 +256,12 @@ static void test_anonymous(struct profile_maps *m)
 	uint32_t i, mapping, other;
 
 	for (i = 1; i <= 1000; i++) {
-		const struct stacks_record r = {
-			.kind = STACKS_MAPPING, .pid = BASE + i % 3, .text = "//anon", .start = i * UINT64_C(0x10000),
-			.size = 0x1000 + i, .offset = i * UINT64_C(0x10000)
-		};
+		const struct stacks_record r = { .kind = STACKS_MAPPING,
+						 .pid = BASE + i % 3,
+						 .text = "//anon",
+						 .start = i * UINT64_C(0x10000),
+						 .size = 0x1000 + i,
+						 .offset = i * UINT64_C(0x10000) };
 
 		if (profile_maps_learn(m, &r) < 0)
 			break;
@@ -251,7 +280,9 @@ static void test_many_mappings(void)
 {
 	static const struct profile_type type = { "samples", "count" };
 	struct profile_maps *m = NULL;
-	struct stacks_record r = { .kind = STACKS_MAPPING, .pid = BASE, .text = "/bin/app", .start = 0x10000, .size = 0x1000 };
+	struct stacks_record r = {
+		.kind = STACKS_MAPPING, .pid = BASE, .text = "/bin/app", .start = 0x10000, .size = 0x1000
+	};
 	char path[32] = "";
 	uint32_t i;
 
@@ -301,7 +332,9 @@ static void test_maps(void)
 	learn(m, STACKS_EXIT, BASE + 1, 0, NULL, 0, 0);
 	is_str(at(m, BASE + 1, 0x50010), "/bin/app+1010", "samples may come after the end");
 	for (i = 2; i < 1100; i++) {
-		const struct stacks_record fork = { .kind = STACKS_FORK, .pid = BASE + i, .tid = BASE + i, .parent_pid = BASE };
+		const struct stacks_record fork = {
+			.kind = STACKS_FORK, .pid = BASE + i, .tid = BASE + i, .parent_pid = BASE
+		};
 		const struct stacks_record end = { .kind = STACKS_EXIT, .pid = BASE + i, .tid = BASE + i };
 
 		if (profile_maps_learn(m, &fork) < 0 || profile_maps_learn(m, &end) < 0)
@@ -309,7 +342,8 @@ static void test_maps(void)
 	}
 	is_u64(i, 1100, "many ended");
 	is_str(at(m, BASE + 1, 0x50010), "none", "  and the first is forgotten");
-	ok(strstr(at(m, (uint32_t)getpid(), (uint64_t)(uintptr_t)test_maps), "test_profiler"), "a process from before: by /proc");
+	ok(strstr(at(m, (uint32_t)getpid(), (uint64_t)(uintptr_t)test_maps), "test_profiler"),
+	   "a process from before: by /proc");
 	test_lost_mappings(m);
 	test_anonymous(m);
 	profile_maps_destroy(m);
@@ -327,9 +361,18 @@ static void test_wire(void)
 	struct wire_message sent = {
 		.kind = WIRE_RECORD,
 		.rank = 4,
-		.record = { .kind = STACKS_MAPPING, .text = "/a/path", .build_id = build_id, .build_id_size = sizeof(build_id),
-			    .user = user, .nuser = ARRAY_SIZE(user), .kernel = kernel, .nkernel = ARRAY_SIZE(kernel),
-			    .reg = reg, .nregs = ARRAY_SIZE(reg), .dump = dump, .dump_size = sizeof(dump) },
+		.record = { .kind = STACKS_MAPPING,
+			    .text = "/a/path",
+			    .build_id = build_id,
+			    .build_id_size = sizeof(build_id),
+			    .user = user,
+			    .nuser = ARRAY_SIZE(user),
+			    .kernel = kernel,
+			    .nkernel = ARRAY_SIZE(kernel),
+			    .reg = reg,
+			    .nregs = ARRAY_SIZE(reg),
+			    .dump = dump,
+			    .dump_size = sizeof(dump) },
 	};
 	struct wire_message got;
 	struct wire *from = NULL, *to = NULL;
@@ -337,16 +380,20 @@ static void test_wire(void)
 	int fd[2], status;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) < 0 || wire_open(fd[0], &from) < 0 || wire_open(fd[1], &to) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) < 0 || wire_open(fd[0], &from) < 0 ||
+	    wire_open(fd[1], &to) < 0)
 		exit(99);
 	is_int(wire_receive(to, 0, &got), 0, "nothing has come");
 	(void)wire_send(from, &sent);
 	is_int(wire_receive(to, 0, &got), 0, "it waits for the flush");
 	is_int(wire_flush(from), 0, "flushed");
 	is_int(wire_receive(to, -1, &got), 1, "it comes");
-	ok(got.rank == 4 && got.record.kind == STACKS_MAPPING && !strcmp(got.record.text, "/a/path"), "  as it was");
-	ok(got.record.nuser == 3 && got.record.user[2] == 13 && got.record.kernel[0] == 21, "  with its stack");
-	ok(got.record.nregs == 2 && got.record.reg[1] == 32 && got.record.dump_size == 5 && got.record.dump[4] == 8,
+	ok(got.rank == 4 && got.record.kind == STACKS_MAPPING && !strcmp(got.record.text, "/a/path"),
+	   "  as it was");
+	ok(got.record.nuser == 3 && got.record.user[2] == 13 && got.record.kernel[0] == 21,
+	   "  with its stack");
+	ok(got.record.nregs == 2 && got.record.reg[1] == 32 && got.record.dump_size == 5 &&
+		   got.record.dump[4] == 8,
 	   "  registers");
 	ok(got.record.build_id_size == 3 && got.record.build_id[2] == 3, "  and build id");
 	sent.record.text = NULL;
@@ -433,9 +480,9 @@ static void test_kallsyms(void)
 {
 	struct kallsyms *k = NULL;
 
-	put_file("kallsyms",
-		 "ffffffff81000000 T zero\nffffffff81002000 T second\nffffffff81001000 t first\nffffffff81001800 d data\nbad\n"
-		 "ffffffffc0001000 t read\t[nfs]\n");
+	put_file("kallsyms", "ffffffff81000000 T zero\nffffffff81002000 T second\nffffffff81001000 t "
+			     "first\nffffffff81001800 d data\nbad\n"
+			     "ffffffffc0001000 t read\t[nfs]\n");
 	is_int(read_kallsyms("kallsyms", &k), 0, "symbols of the kernel");
 	is_u64(kallsyms_count(k), 4, "functions only");
 	is_str(kallsyms_name(k, kallsyms_find(k, 0xffffffff81000fff)), "zero", "in order");
@@ -462,7 +509,8 @@ static void test_many_kallsyms(void)
 
 	/* 90000 in order, as the kernel's own, then 10000 in the opposite one */
 	for (i = 0; f && i < 100000; i++)
-		(void)fprintf(f, "%016llx t f%u\n", 0xffffffff81000000ull + 16ull * (i < 90000 ? i : 189999 - i), i);
+		(void)fprintf(f, "%016llx t f%u\n",
+			      0xffffffff81000000ull + 16ull * (i < 90000 ? i : 189999 - i), i);
 	if (!f || fclose(f) != 0)
 		exit(99);
 	is_int(kallsyms_open(path, &k, NULL), 0, "many symbols");

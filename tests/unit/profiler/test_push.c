@@ -41,11 +41,14 @@ static void http_stub_answer(int fd, const char *head, const char *body, size_t 
 	server.len = len < sizeof(server.body) ? len : 0;
 	memcpy(server.body, body, server.len);
 	server.requests++;
-	n = snprintf(text, sizeof(text), "HTTP/1.1 %d X\r\nContent-Length: 8\r\n\r\nbecause\n", server.status);
+	n = snprintf(text, sizeof(text), "HTTP/1.1 %d X\r\nContent-Length: 8\r\n\r\nbecause\n",
+		     server.status);
 	(void)!write(fd, text, (size_t)n);
 }
 
-/* --- series ---------------------------------------------------------------------------------------------- */
+/*
+ * --- series ----------------------------------------------------------------------------------------------
+ */
 
 static void test_series(void)
 {
@@ -60,7 +63,9 @@ static void test_series(void)
 	ok(!push_series("7", long_name, "n1", "0", "u", text), "one that is too long");
 }
 
-/* --- the queue ------------------------------------------------------------------------------------------- */
+/*
+ * --- the queue -------------------------------------------------------------------------------------------
+ */
 
 static struct push_queue *open_queue(uint64_t max)
 {
@@ -73,7 +78,9 @@ static struct push_queue *open_queue(uint64_t max)
 static int put(struct push_queue *q, size_t len)
 {
 	static const char data[16384];
-	const struct push_part part = { .series = SERIES, .from_ns = 5, .until_ns = 6, .data = data, .len = len };
+	const struct push_part part = {
+		.series = SERIES, .from_ns = 5, .until_ns = 6, .data = data, .len = len
+	};
 
 	return push_queue_put(q, &part, &err);
 }
@@ -137,18 +144,22 @@ static void test_bad_queues(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		scratch_write(path, bad[i], strlen(bad[i]));
-		ok(push_queue_read(q, strrchr(path, '/') + 1, &part, &buf, &err) == -EINVAL, "damaged: '%s'", bad[i]);
+		ok(push_queue_read(q, strrchr(path, '/') + 1, &part, &buf, &err) == -EINVAL, "damaged: '%s'",
+		   bad[i]);
 	}
 	push_queue_close(q);
 	scratch_clear(scratch_path(dir, "q"));
 	(void)chmod(scratch_path(dir, "q"), 0777);
-	is_int(push_queue_open(scratch_path(dir, "q"), 1, &other, &err), -EPERM, "a folder that others can write in");
+	is_int(push_queue_open(scratch_path(dir, "q"), 1, &other, &err), -EPERM,
+	       "a folder that others can write in");
 	(void)chmod(scratch_path(dir, "q"), 0700);
 	ok(push_queue_open("/proc/nowhere", 1, &other, &err) == -ENOENT, "one that cannot be: %s", err.text);
 	push_queue_close(NULL);
 }
 
-/* --- parts ----------------------------------------------------------------------------------------------- */
+/*
+ * --- parts -----------------------------------------------------------------------------------------------
+ */
 
 static int keeper_fd;
 static int keeper_rc;
@@ -156,8 +167,13 @@ static int keeper_rc;
 static void *run_keeper(void *arg)
 {
 	const struct profile_push_setup setup = {
-		.dir = scratch_path(dir, "q"), .max = 1 << 20, .job_id = "7", .cluster = "c", .node = "n1",
-		.step = "batch", .uid = 0,
+		.dir = scratch_path(dir, "q"),
+		.max = 1 << 20,
+		.job_id = "7",
+		.cluster = "c",
+		.node = "n1",
+		.step = "batch",
+		.uid = 0,
 	};
 
 	struct errmsg keeper_err;
@@ -194,14 +210,17 @@ static const char *words_of(const void *data, size_t len)
 	size_t used = 0, i;
 
 	text[0] = '\0';
-	if (write(fd, data, len) != (ssize_t)len || lseek(fd, 0, SEEK_SET) < 0 || profile_read(fd, "part", &p, &err) < 0)
+	if (write(fd, data, len) != (ssize_t)len || lseek(fd, 0, SEEK_SET) < 0 ||
+	    profile_read(fd, "part", &p, &err) < 0)
 		return err.text;
 	close(fd);
 	for (i = 0; i < p->nsamples; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %" PRId64 " %" PRId64 " %zu", i ? ", " : "",
-					 p->function[p->location[p->sample[i].location[0]].line[0].function].name,
-					 p->sample[i].value[0], p->sample[i].value[1], p->sample[i].nlabels);
-	(void)snprintf(text + used, sizeof(text) - used, "; %zu functions, %zu mappings, period %" PRId64 ", %" PRId64 "+%" PRId64,
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s%s %" PRId64 " %" PRId64 " %zu", i ? ", " : "",
+			p->function[p->location[p->sample[i].location[0]].line[0].function].name,
+			p->sample[i].value[0], p->sample[i].value[1], p->sample[i].nlabels);
+	(void)snprintf(text + used, sizeof(text) - used,
+		       "; %zu functions, %zu mappings, period %" PRId64 ", %" PRId64 "+%" PRId64,
 		       p->nfunctions, p->nmappings, p->period, p->time_ns, p->duration_ns);
 	profile_destroy(p);
 	return text;
@@ -244,14 +263,16 @@ static void test_parts(void)
 	is_int(push_queue_list(q, 9, &name), 2, "the queue has those with samples");
 	for (n = 0; n < 2; n++) {
 		ok(push_queue_read(q, name[n], &part, &buf, &err) == 0, "part %d", n + 1);
-		is_str(words_of(part.data, part.len), parts[n], "has what was sampled in its time, without labels");
+		is_str(words_of(part.data, part.len), parts[n],
+		       "has what was sampled in its time, without labels");
 		is_str(part.series, "7{cluster=c,node=n1,step=batch,user=root}", "  as the job's");
 		free(buf);
 		push_queue_remove(q, name[n]);
 	}
 	free(name);
 	push_queue_close(q);
-	is_int(profile_push_part(&push, p, 200), 0, "nothing new is not sent, so a keeper that is gone is not noticed");
+	is_int(profile_push_part(&push, p, 200), 0,
+	       "nothing new is not sent, so a keeper that is gone is not noticed");
 	sample(p, "a", 1, 1);
 	ok(profile_push_part(&push, p, 210) < 0, "but the next part fails");
 	profile_push_fini(&push);
@@ -290,14 +311,17 @@ static void test_killed_keeper(void)
 		sample(p, name, 1, 1);
 	}
 	(void)pthread_create(&thread, NULL, run_short_keeper, NULL);
-	is_int(profile_push_part(&push, p, 200), -EPIPE, "a keeper that is killed amid a part is an error, not a signal");
+	is_int(profile_push_part(&push, p, 200), -EPIPE,
+	       "a keeper that is killed amid a part is an error, not a signal");
 	(void)pthread_join(thread, NULL);
 	close(end[1]);
 	profile_push_fini(&push);
 	profile_destroy(p);
 }
 
-/* --- requests -------------------------------------------------------------------------------------------- */
+/*
+ * --- requests --------------------------------------------------------------------------------------------
+ */
 
 static void test_requests(unsigned int port)
 {
@@ -305,12 +329,15 @@ static void test_requests(unsigned int port)
 		int status;
 		enum pyroscope_verdict verdict;
 	} rows[] = {
-		{ 204, PYROSCOPE_TAKEN }, { 301, PYROSCOPE_LATER },   { 400, PYROSCOPE_REFUSED },
-		{ 401, PYROSCOPE_LATER }, { 404, PYROSCOPE_LATER },   { 413, PYROSCOPE_REFUSED },
+		{ 204, PYROSCOPE_TAKEN },  { 301, PYROSCOPE_LATER }, { 400, PYROSCOPE_REFUSED },
+		{ 401, PYROSCOPE_LATER },  { 404, PYROSCOPE_LATER }, { 413, PYROSCOPE_REFUSED },
 		{ 422, PYROSCOPE_UNSURE }, { 429, PYROSCOPE_LATER }, { 503, PYROSCOPE_LATER },
 	};
-	const struct push_part part = { .series = SERIES, .from_ns = UINT64_C(1700000000900000000),
-					.until_ns = UINT64_C(1700000030100000000), .data = "PPROF", .len = 5 };
+	const struct push_part part = { .series = SERIES,
+					.from_ns = UINT64_C(1700000000900000000),
+					.until_ns = UINT64_C(1700000030100000000),
+					.data = "PPROF",
+					.len = 5 };
 	char url[64], headers[PATH_MAX];
 	struct pyroscope_conf conf = { .url = url, .headers = "", .ca_file = "" };
 	struct pyroscope *p = NULL;
@@ -322,7 +349,8 @@ static void test_requests(unsigned int port)
 	server.status = 200;
 	is_int(pyroscope_send(p, &part, 5000, &err), PYROSCOPE_TAKEN, "takes a part");
 	is_str(server.line,
-	       "POST /pyro/ingest?name=7%7Bcluster%3Dc%2Cnode%3Dn1%2Cstep%3Dbatch%2Cuser%3Du%7D&from=1700000000&until=1700000030"
+	       "POST /pyro/ingest?name=7%7Bcluster%3Dc%2Cnode%3Dn1%2Cstep%3Dbatch%2Cuser%3Du%7D&"
+	       "from=1700000000&until=1700000030"
 	       "&format=pprof&spyName=ceems HTTP/1.1",
 	       "by POST /ingest with name, from, until and format");
 	ok(server.len == 5 && !memcmp(server.body, "PPROF", 5), "the body is the profile");
@@ -355,7 +383,9 @@ static void test_requests(unsigned int port)
 
 static void test_urls(void)
 {
-	static const char *const bad[] = { "", "http://", "https:///", "https://u:p@host", "http://host/?a=b", "http://host#x" };
+	static const char *const bad[] = {
+		"", "http://", "https:///", "https://u:p@host", "http://host/?a=b", "http://host#x"
+	};
 	struct pyroscope_conf conf = { .headers = "", .ca_file = "" };
 	struct pyroscope *p = NULL;
 	size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of the kernel as they are in a ring: what is read of each, and that one that is cut short is refused. Then
- * real samples: whose stacks are copied.
+ * Records of the kernel as they are in a ring: what is read of each, and that one that is cut short is
+ * refused. Then real samples: whose stacks are copied.
  */
 #define _GNU_SOURCE /* setresuid */
 #include "src/profiler/stacks.h"
@@ -90,8 +90,12 @@ static void begin_sample(uint64_t addresses)
 
 static void test_sample(void)
 {
-	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff81000020,
-				   (uint64_t)PERF_CONTEXT_USER,	  0x401000,	      0x401100,
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL,
+				   0xffffffff81000010,
+				   0xffffffff81000020,
+				   (uint64_t)PERF_CONTEXT_USER,
+				   0x401000,
+				   0x401100,
 				   0x401200 };
 	struct stacks_record r;
 
@@ -142,7 +146,8 @@ static void test_dump(void)
 	put_dump(PERF_SAMPLE_REGS_ABI_64, 32, 33);
 	ok(!stacks_parse(&record.h, 2, &r), "  but not more than there is room for");
 	put_dump(PERF_SAMPLE_REGS_ABI_32, 32, 32);
-	ok(stacks_parse(&record.h, 2, &r) && !r.nregs && !r.dump_size, "of a program of 32 bits there is none");
+	ok(stacks_parse(&record.h, 2, &r) && !r.nregs && !r.dump_size,
+	   "of a program of 32 bits there is none");
 	put_dump(PERF_SAMPLE_REGS_ABI_NONE, 0, 0);
 	ok(stacks_parse(&record.h, 2, &r) && !r.nregs && !r.dump_size, "nor of the kernel's own threads");
 	put_dump(PERF_SAMPLE_REGS_ABI_64, UINT64_MAX - 7, 0);
@@ -206,7 +211,8 @@ static void test_others(void)
 	put_u64(12345);
 	put_trailer();
 	r = parsed();
-	ok(r.kind == STACKS_FORK && r.pid == 9 && r.parent_pid == 7 && r.tid == 9 && r.parent_tid == 8, "a fork");
+	ok(r.kind == STACKS_FORK && r.pid == 9 && r.parent_pid == 7 && r.tid == 9 && r.parent_tid == 8,
+	   "a fork");
 	is_whole_only("a fork", record.h.size);
 	record.h.type = PERF_RECORD_EXIT;
 	is_int(parsed().kind, STACKS_EXIT, "an exit");
@@ -224,7 +230,9 @@ static void test_others(void)
 static void test_refused(void)
 {
 	const uint32_t cpu = 0;
-	const struct stacks_setup setup = { .cgroup_fd = -1, .cpu = &cpu, .ncpus = 1, .hz = 99, .has_user = true };
+	const struct stacks_setup setup = {
+		.cgroup_fd = -1, .cpu = &cpu, .ncpus = 1, .hz = 99, .has_user = true
+	};
 	struct errmsg err = { 0 };
 	struct stacks *s = NULL;
 
@@ -244,7 +252,9 @@ static void test_ring_size(void)
 		{ "the highest rate", { .ncpus = 16, .hz = 999, .dump_size = 16384 }, 4 << 20 },
 		{ "  of more CPUs: 64 MiB in all", { .ncpus = 17, .hz = 999, .dump_size = 16384 }, 2 << 20 },
 		{ "  of 256 CPUs", { .ncpus = 256, .hz = 999, .dump_size = 16384 }, 256 << 10 },
-		{ "no ring is smaller than a record", { .ncpus = 8192, .hz = 999, .dump_size = 16384 }, 64 << 10 },
+		{ "no ring is smaller than a record",
+		  { .ncpus = 8192, .hz = 999, .dump_size = 16384 },
+		  64 << 10 },
 	};
 	size_t i;
 
@@ -254,32 +264,43 @@ static void test_ring_size(void)
 
 /* --- which event is sampled -------------------------------------------------------------------- */
 
-/* A machine on which hardware events of a CPU below CPUS are the clock, and other hardware events fail with RC. */
+/*
+ * A machine on which hardware events of a CPU below CPUS are the clock, and other
+ * hardware events fail with RC.
+ */
 struct pmu {
 	int cpus, rc;
 };
 
 static const char *event_folder;
 
-static int pmu_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group, unsigned long flags)
+static int pmu_open(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		    unsigned long flags)
 {
 	const struct pmu *pmu = ctx;
 	struct perf_event_attr clock = *attr;
 
-	if (attr->type == PERF_TYPE_HARDWARE && (attr->config != PERF_COUNT_HW_CPU_CYCLES || cpu >= pmu->cpus))
+	if (attr->type == PERF_TYPE_HARDWARE &&
+	    (attr->config != PERF_COUNT_HW_CPU_CYCLES || cpu >= pmu->cpus))
 		return pmu->rc;
 	clock.type = PERF_TYPE_SOFTWARE;
 	clock.config = PERF_COUNT_SW_CPU_CLOCK;
 	return perf_event_kernel.open(NULL, &clock, pid, cpu, group, flags);
 }
 
-static void is_sampled(struct pmu pmu, enum stacks_event wanted, enum stacks_event event, const char *why, const char *what)
+static void is_sampled(struct pmu pmu, enum stacks_event wanted, enum stacks_event event, const char *why,
+		       const char *what)
 {
 	static const uint32_t cpu[] = { 0, 1 };
 	const struct perf_event_ops ops = { .open = pmu_open };
 	const bool has_two = sysconf(_SC_NPROCESSORS_ONLN) > 1;
-	struct stacks_setup setup = { .event = wanted, .cpu = cpu, .ncpus = has_two ? 2 : 1, .hz = 99, .has_user = true,
-				      .ops = &ops, .ops_ctx = &pmu };
+	struct stacks_setup setup = { .event = wanted,
+				      .cpu = cpu,
+				      .ncpus = has_two ? 2 : 1,
+				      .hz = 99,
+				      .has_user = true,
+				      .ops = &ops,
+				      .ops_ctx = &pmu };
 	struct errmsg ret = { 0 }, err = { 0 };
 	struct stacks *s = NULL;
 	int fd = open(event_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -316,7 +337,8 @@ static void test_event(void)
 	is_sampled((struct pmu){ 0, -ENOENT }, STACKS_CYCLES, STACKS_CLOCK,
 		   "cycles cannot be sampled: no PMU (No such file or directory)", "cycles without a PMU");
 	is_sampled((struct pmu){ 0, -EOPNOTSUPP }, STACKS_CYCLES, STACKS_CLOCK,
-		   "cycles cannot be sampled: no PMU (Operation not supported)", "cycles of a PMU without interrupts");
+		   "cycles cannot be sampled: no PMU (Operation not supported)",
+		   "cycles of a PMU without interrupts");
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		is_sampled((struct pmu){ 1, -ENOENT }, STACKS_CYCLES, STACKS_CLOCK,
 			   "cycles cannot be sampled: no PMU (No such file or directory)",
@@ -400,8 +422,12 @@ static bool has_enough(const struct seen *seen)
 static void sample_workers(const char *folder, struct seen *seen)
 {
 	static uint32_t cpu[64];
-	struct stacks_setup setup = { .cpu = cpu, .hz = 999, .has_user = true, .user_registers = REGISTERS,
-				      .uid = USER, .dump_size = 1024 };
+	struct stacks_setup setup = { .cpu = cpu,
+				      .hz = 999,
+				      .has_user = true,
+				      .user_registers = REGISTERS,
+				      .uid = USER,
+				      .dump_size = 1024 };
 	struct errmsg err = { 0 };
 	struct stacks *s = NULL;
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -409,7 +435,8 @@ static void sample_workers(const char *folder, struct seen *seen)
 	size_t i;
 
 	setup.cgroup_fd = fd;
-	for (setup.ncpus = 0; setup.ncpus < ARRAY_SIZE(cpu) && setup.ncpus < (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	for (setup.ncpus = 0;
+	     setup.ncpus < ARRAY_SIZE(cpu) && setup.ncpus < (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 	     setup.ncpus++)
 		cpu[setup.ncpus] = (uint32_t)setup.ncpus;
 	is_int(stacks_open(&setup, &s, &err), 0, "three programs are sampled");

@@ -72,10 +72,13 @@ static void test_others(struct marker *m)
 	write_marker("broken", "12");
 	marker_ask(m, NOW - 100);
 	ok(others_are(m, NOW - 20), "another host's time is read");
-	ok(marker_others_have(m, "c/7,5,0/0", NOW - 21, NOW + 1000), "the record of an earlier end is delivered");
-	ok(marker_others_have(m, "c/8,5,0/0", NOW - 20, NOW + 29), "a later one will be, as the file is fresh");
+	ok(marker_others_have(m, "c/7,5,0/0", NOW - 21, NOW + 1000),
+	   "the record of an earlier end is delivered");
+	ok(marker_others_have(m, "c/8,5,0/0", NOW - 20, NOW + 29),
+	   "a later one will be, as the file is fresh");
 	ok(!marker_others_have(m, "c/8,5,0/0", NOW - 20, NOW + 30), "but not if the file is old");
-	ok(!marker_others_have(m, "c/9,5,0/0", NOW - 21, NOW), "a key that is not in the file is not delivered");
+	ok(!marker_others_have(m, "c/9,5,0/0", NOW - 21, NOW),
+	   "a key that is not in the file is not delivered");
 	ok(!marker_others_have(m, "8,5,0/0", NOW - 21, NOW), "a part of a key does not match");
 	ok(!marker_others_have(m, "c/1,5,0/0", NOW - 21, NOW), "this host's own file is not read");
 	marker_ask_end(m);

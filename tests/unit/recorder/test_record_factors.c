@@ -51,8 +51,7 @@ static void test_hang(void)
 	begin = clock_mono_ns();
 	ok(factors_now(&f) != NULL && clock_mono_ns() - begin < NSEC_PER_SEC, "the next one does not");
 	factor_chain_mix(factors_now(&f), 0, 10 * NSEC_PER_SEC, &mix);
-	ok(mix.now_step == FACTOR_STATIC && mix.mean_ug_per_kwh == 44180000,
-	   "both have the yearly mean");
+	ok(mix.now_step == FACTOR_STATIC && mix.mean_ug_per_kwh == 44180000, "both have the yearly mean");
 	begin = clock_mono_ns();
 	factors_close(&f);
 	ok(clock_mono_ns() - begin < LONG_NS, "nor does the end");

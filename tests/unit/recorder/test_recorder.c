@@ -72,7 +72,9 @@ void slurmdb_client_destroy(struct slurmdb_client *c)
 void slurmdb_client_get_stats(const struct slurmdb_client *c, struct slurmdb_client_stats *ret)
 {
 	*ret = c == &ctld ? (struct slurmdb_client_stats){ 0 } :
-			    (struct slurmdb_client_stats){ .questions = 7, .failures = 2, .ns = 1500000000, .is_up = true };
+			    (struct slurmdb_client_stats){
+				    .questions = 7, .failures = 2, .ns = 1500000000, .is_up = true
+			    };
 }
 
 /* --- sinks, as they are -------------------------------------------------------------------------- */
@@ -109,7 +111,8 @@ static unsigned int nopen;
 
 int __wrap_store_begin(struct store *s, struct errmsg *err)
 {
-	int rc = begin_fails ? errmsg_set(err, -EBUSY, "another program has the lock") : __real_store_begin(s, err);
+	int rc = begin_fails ? errmsg_set(err, -EBUSY, "another program has the lock") :
+			       __real_store_begin(s, err);
 
 	nopen += rc == 0;
 	return rc;
@@ -190,7 +193,9 @@ static uint64_t wall_s(void)
 
 static void begin(void)
 {
-	static const struct job_site site = { .cluster = "c", .state_dir = "/state", .flags = SITE_HAS_SLURMDBD };
+	static const struct job_site site = { .cluster = "c",
+					      .state_dir = "/state",
+					      .flags = SITE_HAS_SLURMDBD };
 	struct store_options o = { .dir = r.settings.store_dir, .max_bytes = 1 << 20, .now = wall_s };
 	struct errmsg err = { 0 };
 
@@ -306,7 +311,8 @@ static int find_record(void *ctx, const struct store_row *stored)
 	struct found *f = ctx;
 	struct record *record = NULL;
 
-	if (stored->kind != STORE_RECORD || record_from_json(stored->json, stored->json_len, &record, NULL) < 0)
+	if (stored->kind != STORE_RECORD ||
+	    record_from_json(stored->json, stored->json_len, &record, NULL) < 0)
 		return 0;
 	if (record->job_id != f->job_id) {
 		record_destroy(record);
@@ -352,7 +358,8 @@ static void test_final(void)
 	run(2);
 	is_u64(dbd.nasked, 1, "slurmdbd is asked");
 	is_u64(dbd.asked[0].want.job_id, 1, "for the job");
-	ok(dbd.asked[0].want.known.has_batch && dbd.asked[0].want.known.nsteps == 1, "with what the hook knows");
+	ok(dbd.asked[0].want.known.has_batch && dbd.asked[0].want.known.nsteps == 1,
+	   "with what the hook knows");
 	tag = question(&dbd);
 	run(5);
 	is_u64(dbd.nasked, 0, "once at a time");
@@ -430,7 +437,9 @@ static void test_resized(void)
 
 static void test_resized_later(void)
 {
-	struct job_key key = { .job_id = 17, .array_job_id = FACT_UNKNOWN, .het_job_id = FACT_UNKNOWN, .start = 1 };
+	struct job_key key = {
+		.job_id = 17, .array_job_id = FACT_UNKNOWN, .het_job_id = FACT_UNKNOWN, .start = 1
+	};
 	struct slurmdb_want want;
 
 	r.site.flags |= SITE_HAS_EXTERN;
@@ -447,7 +456,9 @@ static void test_resized_later(void)
 
 static void test_het(void)
 {
-	struct job_key key = { .job_id = 19, .array_job_id = FACT_UNKNOWN, .het_job_id = 18, .het_job_offset = 1 };
+	struct job_key key = {
+		.job_id = 19, .array_job_id = FACT_UNKNOWN, .het_job_id = 18, .het_job_offset = 1
+	};
 	struct slurmdb_want want;
 
 	job_facts_from_key(&key, &facts);
@@ -726,7 +737,8 @@ static void test_reconcile(void)
 	answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, part);
 	answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
 	run(0);
-	is_u64(ctld.nasked, 1, "slurmctld is asked for the job that neither this recorder nor the other one knows");
+	is_u64(ctld.nasked, 1,
+	       "slurmctld is asked for the job that neither this recorder nor the other one knows");
 	is_u64(ctld.asked[0].want.job_id, 9, "by its id");
 	answer(&ctld, question(&ctld), SLURMDB_JOB, SLURMDB_ABSENT, NULL);
 	run(0);
@@ -901,7 +913,8 @@ static void find_many(uint64_t each_s)
 
 		for (i = 0; i < ARRAY_SIZE(was_asked) && tag; i++)
 			if (end - i * each_s >= dbd.window_from && end - i * each_s <= dbd.window_to)
-				answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN, row(1000 + i, end - i * each_s, false));
+				answer(&dbd, tag, SLURMDB_WINDOW_JOB, SLURMDB_OPEN,
+				       row(1000 + i, end - i * each_s, false));
 		if (tag)
 			answer(&dbd, tag, SLURMDB_WINDOW_END, SLURMDB_ABSENT, NULL);
 		run(0);
@@ -922,7 +935,8 @@ static void test_reconcile_many(void)
 	find_many(2);
 	for (i = 0; i < ARRAY_SIZE(was_asked); i++)
 		n += was_asked[i];
-	is_u64(n, ARRAY_SIZE(was_asked), "more jobs in an hour than can be asked for at a time: all are asked for");
+	is_u64(n, ARRAY_SIZE(was_asked),
+	       "more jobs in an hour than can be asked for at a time: all are asked for");
 	r.known_end = end;
 	run(600);
 	find_many(0);
@@ -975,7 +989,8 @@ static void fill_store(void)
 	do {
 		(void)store_begin(r.store, &err);
 		for (n = 0; n < 16; n++)
-			if (store_record_append(r.store, STORE_RECORD, "k", json, sizeof(json), 1, NULL, &err) < 0)
+			if (store_record_append(r.store, STORE_RECORD, "k", json, sizeof(json), 1, NULL,
+						&err) < 0)
 				break;
 	} while (n == 16 && store_commit(r.store, &err) == 0);
 	if (n < 16)
@@ -1176,7 +1191,9 @@ static void test_inbox_removed(void)
 	run(5);
 	run(5);
 	is_int(errors, 1, "which the recorder logs once");
-	ok(strstr(last_line, "inbox was removed or moved; it is opened again when slurmctld has made it") != NULL, "as: %s", last_line);
+	ok(strstr(last_line, "inbox was removed or moved; it is opened again when slurmctld has made it") !=
+		   NULL,
+	   "as: %s", last_line);
 	tell(INBOX_END, 20, wall);
 	run(5);
 	is_u64(r.total.ends, before + 1, "the next job end is taken from the new folder");
@@ -1204,7 +1221,8 @@ static const char *prom_value(const char *name, const char *labels)
 	at = strstr(prom_text, line);
 	if (!at)
 		return NULL;
-	(void)snprintf(value, sizeof(value), "%.*s", (int)strcspn(at + strlen(line), "\n"), at + strlen(line));
+	(void)snprintf(value, sizeof(value), "%.*s", (int)strcspn(at + strlen(line), "\n"),
+		       at + strlen(line));
 	return value;
 }
 
@@ -1250,8 +1268,8 @@ static void test_prom_values(void)
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		const char *value = prom_value(want[i].name, want[i].labels);
 
-		ok(want[i].value ? value && !strcmp(value, want[i].value) : !value, "%s{%s}: %s", want[i].name,
-		   want[i].labels, value ? value : "absent");
+		ok(want[i].value ? value && !strcmp(value, want[i].value) : !value, "%s{%s}: %s",
+		   want[i].name, want[i].labels, value ? value : "absent");
 	}
 }
 
@@ -1284,13 +1302,16 @@ static void test_prom_file(void)
 		return;
 	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
 	(void)fclose(f);
-	ok(strstr(text, "ceems_recorder_running{hostname=\"") && strstr(text, "\"} 0\n"), "it says that the recorder ended");
+	ok(strstr(text, "ceems_recorder_running{hostname=\"") && strstr(text, "\"} 0\n"),
+	   "it says that the recorder ended");
 	ok(!strstr(text, "sink"), "and has no sink");
 }
 
 static void test_prom(void)
 {
-	static const struct hook_cost cost = { .n = 3, .sum_ns = 20000, .max_ns = 15000, .upto = { 2, 3, 3, 3, 3, 3, 3, 3 } };
+	static const struct hook_cost cost = {
+		.n = 3, .sum_ns = 20000, .max_ns = 15000, .upto = { 2, 3, 3, 3, 3, 3, 3, 3 }
+	};
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 

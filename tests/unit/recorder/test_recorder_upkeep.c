@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows that the recorder deletes, and what it tells another controller's recorder, with a fake store that may fail. */
+/*
+ * The rows that the recorder deletes, and what it tells another controller's recorder, with a
+ * fake store that may fail.
+ */
 #include "recorder/recorder.h"
 
 #include <errno.h>

@@ -62,8 +62,7 @@ static inline const char *bpfrig_up(void)
 {
 	const char *top = getenv("top_builddir");
 
-	(void)snprintf(bpfrig_helper, sizeof(bpfrig_helper), "%s/bpf/ceems-bpf",
-		       top ? top : "../..");
+	(void)snprintf(bpfrig_helper, sizeof(bpfrig_helper), "%s/bpf/ceems-bpf", top ? top : "../..");
 	if (access(bpfrig_helper, X_OK) < 0)
 		return "ceems-bpf is not built";
 	if (geteuid() != 0)
@@ -163,8 +162,7 @@ static inline bool child_wait_stopped(pid_t pid)
  * Forks a child that stops, joins A and B (each may be NULL) while it is stopped and so does
  * nothing, runs WORK and stops again. -1: no.
  */
-static inline pid_t child_begin(void (*work)(void), const struct folder *a,
-				const struct folder *b)
+static inline pid_t child_begin(void (*work)(void), const struct folder *a, const struct folder *b)
 {
 	pid_t pid = fork();
 
@@ -176,15 +174,13 @@ static inline pid_t child_begin(void (*work)(void), const struct folder *a,
 		(void)raise(SIGSTOP);
 		_exit(0);
 	}
-	if (!child_wait_stopped(pid) || (a && !folder_join(a, pid)) ||
-	    (b && !folder_join(b, pid)))
+	if (!child_wait_stopped(pid) || (a && !folder_join(a, pid)) || (b && !folder_join(b, pid)))
 		return -1;
 	(void)kill(pid, SIGCONT);
 	return pid;
 }
 
-static inline pid_t child_start(void (*work)(void), const struct folder *a,
-				const struct folder *b)
+static inline pid_t child_start(void (*work)(void), const struct folder *a, const struct folder *b)
 {
 	pid_t pid = child_begin(work, a, b);
 

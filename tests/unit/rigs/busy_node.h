@@ -62,8 +62,7 @@ static inline void busy_node_write(const struct busy_node *n)
 	len = snprintf(text, sizeof(text), "cpu  %llu 0 0 0 0 0 0 0 0 0\n",
 		       (unsigned long long)n->busy_ticks * BUSY_NODE_CPUS);
 	for (i = 0; i < BUSY_NODE_CPUS; i++)
-		len += snprintf(text + len, sizeof(text) - (size_t)len,
-				"cpu%u %llu 0 0 0 0 0 0 0 0 0\n", i,
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "cpu%u %llu 0 0 0 0 0 0 0 0 0\n", i,
 				(unsigned long long)n->busy_ticks);
 	busy_node_put(n, "proc/stat", text);
 }
@@ -106,15 +105,13 @@ static inline bool busy_node_make(struct busy_node *n)
 		busy_node_folder(n, path);
 		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0/name", i);
 		busy_node_put(n, path, "dram\n");
-		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0/max_energy_range_uj",
-			 i);
+		snprintf(path, sizeof(path), "sys/class/powercap/intel-rapl:%u:0/max_energy_range_uj", i);
 		busy_node_put(n, path, "65712999613\n");
 	}
 	for (i = 0; i < BUSY_NODE_CPUS; i++) {
 		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/topology", i);
 		busy_node_folder(n, path);
-		snprintf(path, sizeof(path),
-			 "sys/devices/system/cpu/cpu%u/topology/physical_package_id", i);
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/topology/physical_package_id", i);
 		snprintf(text, sizeof(text), "%u\n", i * BUSY_NODE_SOCKETS / BUSY_NODE_CPUS);
 		busy_node_put(n, path, text);
 	}
@@ -144,9 +141,15 @@ static inline int busy_node_claim(const struct busy_node *n, struct ledger *l, u
 {
 	for (; from < to; from++) {
 		struct ledger_identity id = {
-			.job_id = 1 + from / 2, .step_id = from % 2, .het_comp = LEDGER_HET_NONE,
-			.node_count = 1, .job_cpus = 2, .step_cpus = 1, .job_mem_mb = 200,
-			.step_mem_mb = 100, .job_socket_cpus = { 1, 1 },
+			.job_id = 1 + from / 2,
+			.step_id = from % 2,
+			.het_comp = LEDGER_HET_NONE,
+			.node_count = 1,
+			.job_cpus = 2,
+			.step_cpus = 1,
+			.job_mem_mb = 200,
+			.step_mem_mb = 100,
+			.job_socket_cpus = { 1, 1 },
 		};
 		struct ledger_slot *s;
 		unsigned int slot;

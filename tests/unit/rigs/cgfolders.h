@@ -19,8 +19,7 @@
 
 enum { HIER_V2, HIER_CPUACCT, HIER_FREEZER, HIER_MEMORY, HIER_N };
 static const char *const controllers[HIER_N] = { NULL, "cpuacct", "freezer", "memory" };
-static const char *const hier_names[HIER_N] = { "v2", "v1 cpuacct", "v1 freezer",
-						  "v1 memory" };
+static const char *const hier_names[HIER_N] = { "v2", "v1 cpuacct", "v1 freezer", "v1 memory" };
 
 /* One folder per hierarchy: OWN/ceems-test-PID/step_0/task_0, where OWN is where we are. */
 struct folders {
@@ -63,16 +62,13 @@ static inline void folders_make(struct folders *f)
 		own_path(i, own, sizeof(own));
 		if (!own[0] || cgmount_find(controllers[i], own, root, sizeof(root)) < 0)
 			continue;
-		snprintf(f->top[i], sizeof(f->top[i]), "%s/ceems-test-%d", root,
-			 (int)getpid());
-		snprintf(f->step[i], sizeof(f->step[i]), "%s/ceems-test-%d/step_0", root,
-			 (int)getpid());
+		snprintf(f->top[i], sizeof(f->top[i]), "%s/ceems-test-%d", root, (int)getpid());
+		snprintf(f->step[i], sizeof(f->step[i]), "%s/ceems-test-%d/step_0", root, (int)getpid());
 		snprintf(f->task[i], sizeof(f->task[i]), "%s/ceems-test-%d/step_0/task_0", root,
 			 (int)getpid());
 		if (mkdir(f->top[i], 0755) < 0 || mkdir(f->step[i], 0755) < 0 ||
 		    mkdir(f->task[i], 0755) < 0) {
-			diag("%s: cannot make %s: %s", hier_names[i], f->task[i],
-			     strerror(errno));
+			diag("%s: cannot make %s: %s", hier_names[i], f->task[i], strerror(errno));
 			rmdir(f->step[i]);
 			rmdir(f->top[i]);
 			f->top[i][0] = '\0';
@@ -85,8 +81,7 @@ static inline void folders_remove(struct folders *f)
 	int i;
 
 	for (i = 0; i < HIER_N; i++) {
-		if (f->top[i][0] && (rmdir(f->task[i]) < 0 || rmdir(f->step[i]) < 0 ||
-				     rmdir(f->top[i]) < 0))
+		if (f->top[i][0] && (rmdir(f->task[i]) < 0 || rmdir(f->step[i]) < 0 || rmdir(f->top[i]) < 0))
 			diag("%s stays: %s", f->top[i], strerror(errno));
 	}
 }
@@ -97,8 +92,7 @@ static inline void folders_step_path(int hier, char *path, size_t size)
 	char own[PATH_MAX / 2];
 
 	own_path(hier, own, sizeof(own));
-	snprintf(path, size, "%s/ceems-test-%d/step_0", strcmp(own, "/") ? own : "",
-		 (int)getpid());
+	snprintf(path, size, "%s/ceems-test-%d/step_0", strcmp(own, "/") ? own : "", (int)getpid());
 }
 
 /* The calling process goes into all task folders. */

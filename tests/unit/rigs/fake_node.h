@@ -16,7 +16,7 @@
 enum sensor_id {
 	SENSOR_SOCKETS, /* CPU and DRAM */
 	SENSOR_GPUS,
-	SENSOR_NODE,	/* the rest of the node, or all of it; slower than the tick */
+	SENSOR_NODE, /* the rest of the node, or all of it; slower than the tick */
 	SENSORS
 };
 
@@ -57,13 +57,14 @@ struct source {
 	struct counter counter[SENSOR_COUNTERS];
 };
 
-static inline void fake_node_add(enum sensor_id id, enum domain d, unsigned int unit,
-				 uint64_t range_uj, uint64_t raw_uj)
+static inline void fake_node_add(enum sensor_id id, enum domain d, unsigned int unit, uint64_t range_uj,
+				 uint64_t raw_uj)
 {
 	struct fake_sensor *s = &fake_node[id];
 
-	s->counter[s->n++] = (struct fake_counter){ .domain = d, .unit = unit,
-						    .range_uj = range_uj, .raw_uj = raw_uj };
+	s->counter[s->n++] = (struct fake_counter){
+		.domain = d, .unit = unit, .range_uj = range_uj, .raw_uj = raw_uj
+	};
 }
 
 /* Nothing is seen of it before the sensor is fresh. */
@@ -135,8 +136,7 @@ static inline void fake_node_read_one(struct source *s, unsigned int i, uint64_t
 	base_uj = base ? *base : c->raw_uj;
 	if (age && !k->age_ns)
 		k->age_ns = *age;
-	if (s->sensor->fault == SENSOR_FAILS ||
-	    (s->sensor->fault == SENSOR_COUNTER_FAILS && i == 0)) {
+	if (s->sensor->fault == SENSOR_FAILS || (s->sensor->fault == SENSOR_COUNTER_FAILS && i == 0)) {
 		counter_miss(k, dt_ns);
 		ret->rejected++;
 	} else if (!base) {
@@ -170,34 +170,42 @@ static inline int fake_node_read(struct source *s, uint64_t dt_ns, uint32_t busy
 	return s->sensor->fault == SENSOR_FAILS ? -EIO : 0;
 }
 
-#define FAKE_OPEN(name_, id_)                                                                    \
-	static int name_(const struct source_env *env, struct source **ret, struct errmsg *err)  \
-	{                                                                                        \
-		int rc = fake_node_open(id_, ret);                                               \
-                                                                                                 \
-		(void)env;                                                                       \
-		if (rc == -ENODEV)                                                               \
-			fake_node_close(*ret);                                                   \
-		return rc < 0 ? errmsg_errno(err, rc, "sensor") : 0;                             \
+#define FAKE_OPEN(name_, id_)                                                                   \
+	static int name_(const struct source_env *env, struct source **ret, struct errmsg *err) \
+	{                                                                                       \
+		int rc = fake_node_open(id_, ret);                                              \
+                                                                                                \
+		(void)env;                                                                      \
+		if (rc == -ENODEV)                                                              \
+			fake_node_close(*ret);                                                  \
+		return rc < 0 ? errmsg_errno(err, rc, "sensor") : 0;                            \
 	}
 FAKE_OPEN(fake_open_sockets, SENSOR_SOCKETS)
 FAKE_OPEN(fake_open_gpus, SENSOR_GPUS)
 FAKE_OPEN(fake_open_node, SENSOR_NODE)
 
 static const struct source_ops fake_sockets = {
-	.id = SOURCE_RAPL, .name = "rapl", .open = fake_open_sockets, .read = fake_node_read,
+	.id = SOURCE_RAPL,
+	.name = "rapl",
+	.open = fake_open_sockets,
+	.read = fake_node_read,
 	.close = fake_node_close,
 };
 static const struct source_ops fake_gpus = {
-	.id = SOURCE_NVML, .name = "nvml", .open = fake_open_gpus, .read = fake_node_read,
+	.id = SOURCE_NVML,
+	.name = "nvml",
+	.open = fake_open_gpus,
+	.read = fake_node_read,
 	.close = fake_node_close,
 };
 static const struct source_ops fake_whole = {
-	.id = SOURCE_EXTERNAL, .name = "external", .open = fake_open_node, .read = fake_node_read,
+	.id = SOURCE_EXTERNAL,
+	.name = "external",
+	.open = fake_open_node,
+	.read = fake_node_read,
 	.close = fake_node_close,
 };
-static const struct source_ops *const fake_node_sources[SENSORS] = { &fake_sockets, &fake_gpus,
-								    &fake_whole };
+static const struct source_ops *const fake_node_sources[SENSORS] = { &fake_sockets, &fake_gpus, &fake_whole };
 #define FAKE_NODE_CHOICE "rapl,nvml,external"
 
 #endif

@@ -116,8 +116,7 @@ static ssize_t fake_read(void *ctx, int leader, void *buf, size_t size)
 	ret->running_ns = f->running_ns[cgroup][cpu];
 	ret->value[0] = f->count[cgroup][cpu][f->handle[leader].event];
 	for (h = 0; h < FAKE_HANDLES && !f->is_torn[cpu]; h++)
-		if (f->handle[h].is_open && !f->handle[h].is_cgroup &&
-		    f->handle[h].leader == leader)
+		if (f->handle[h].is_open && !f->handle[h].is_cgroup && f->handle[h].leader == leader)
 			ret->value[ret->nr++] = f->count[cgroup][cpu][f->handle[h].event];
 	memcpy(buf, &now, size);
 	return (ssize_t)size;

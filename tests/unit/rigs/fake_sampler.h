@@ -19,10 +19,10 @@ struct fake_sampler {
 	bool fresh;
 	uint64_t node_busy_ns;
 	const struct factor_chain *chain; /* NULL: 50 g/kWh for ever */
-	uint64_t cpu_ns; /* the time that the CPU's energy is of; 0: of the tick */
+	uint64_t cpu_ns;		  /* the time that the CPU's energy is of; 0: of the tick */
 	bool has_market;
 	uint64_t market_mg_per_kwh;
-	uint64_t wall_ns;		  /* of the next tick; 0: the clock's */
+	uint64_t wall_ns;		/* of the next tick; 0: the clock's */
 	uint64_t busy_ns[LEDGER_STEPS]; /* by slot: what its cgroup would say */
 	struct book_line *line;		/* of the last tick */
 	size_t nlines;
@@ -30,8 +30,7 @@ struct fake_sampler {
 	uint64_t lag_ns;
 };
 
-static inline int fake_start(struct fake_sampler *f, const char *dir, const char *node,
-			     struct errmsg *err)
+static inline int fake_start(struct fake_sampler *f, const char *dir, const char *node, struct errmsg *err)
 {
 	int rc;
 
@@ -69,17 +68,18 @@ static inline bool fake_has_keys(const struct fake_sampler *f, const struct ledg
 }
 
 /* All of a tick but the turning of the page. NOW 0: the clock's. */
-static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_uj,
-			    uint64_t dram_uj)
+static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_uj, uint64_t dram_uj)
 {
 	struct ledger_page *page = ledger_begin(f->l);
-	static const struct factor_chain always = {
-		.fixed = { .mg_per_kwh = 50000, .kind = EMISSION_STATIC }
-	};
+	static const struct factor_chain always = { .fixed = { .mg_per_kwh = 50000,
+							       .kind = EMISSION_STATIC } };
 	struct book_tick tick = { .t_wall_ns = f->wall_ns ? f->wall_ns : clock_wall_ns(),
-				  .chain = f->chain ? f->chain : &always, .node_cpus = 8,
-				  .node_mem_mb = 8000, .node_busy_ns = f->node_busy_ns,
-				  .is_lost = f->is_lost, .lag_ns = f->lag_ns };
+				  .chain = f->chain ? f->chain : &always,
+				  .node_cpus = 8,
+				  .node_mem_mb = 8000,
+				  .node_busy_ns = f->node_busy_ns,
+				  .is_lost = f->is_lost,
+				  .lag_ns = f->lag_ns };
 	struct part part[] = {
 		{ .domain = DOMAIN_CPU, .source = SOURCE_RAPL, .idle_mw = 10000, .used_ns = f->cpu_ns },
 		{ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL },
@@ -114,8 +114,7 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 	return ledger_book_apply(f->b, page, &tick);
 }
 
-static inline int fake_tick(struct fake_sampler *f, uint64_t now, uint64_t cpu_uj,
-			    uint64_t dram_uj)
+static inline int fake_tick(struct fake_sampler *f, uint64_t now, uint64_t cpu_uj, uint64_t dram_uj)
 {
 	int rc = fake_book(f, now, cpu_uj, dram_uj);
 

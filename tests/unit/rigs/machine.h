@@ -34,8 +34,7 @@ static inline void machine_shell(const char *fmt, ...)
 }
 
 /* FIXTURE is a folder of tests/fixtures; NULL: an empty machine. */
-static inline void machine_init(struct machine *m, const struct source_ops *ops,
-				const char *fixture)
+static inline void machine_init(struct machine *m, const struct source_ops *ops, const char *fixture)
 {
 	memset(m, 0, sizeof(*m));
 	m->ops = ops;
@@ -46,8 +45,8 @@ static inline void machine_init(struct machine *m, const struct source_ops *ops,
 	}
 	m->env.sys_root = m->root;
 	if (fixture) /* distcheck's are read-only */
-		machine_shell("cp -R '" FIXTURES "/%s'/. '%s' && chmod -R u+w '%s'", fixture,
-			      m->root, m->root);
+		machine_shell("cp -R '" FIXTURES "/%s'/. '%s' && chmod -R u+w '%s'", fixture, m->root,
+			      m->root);
 }
 
 static inline void machine_close(struct machine *m)
@@ -89,8 +88,7 @@ static inline void machine_put(const struct machine *m, const char *path, const 
 		diag("cannot write %s", path);
 }
 
-static inline const struct part *machine_part(const struct machine *m, enum domain d,
-						      unsigned int unit)
+static inline const struct part *machine_part(const struct machine *m, enum domain d, unsigned int unit)
 {
 	uint32_t i;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made_records.h - records for the sinks that are databases, and what both must make of them. The includer has errmsg
- * `err` and number(), which gives the one number of an SQL query; tables are named ceems.TABLE.
+ * made_records.h - records for the sinks that are databases, and what both must make of them. The includer
+ * has errmsg `err` and number(), which gives the one number of an SQL query; tables are named ceems.TABLE.
  */
 #ifndef CEEMS_MADE_RECORDS_H
 #define CEEMS_MADE_RECORDS_H
@@ -39,10 +39,11 @@ static inline void make_free(void)
 static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 {
 	/* of what is otherwise smaller here */
-	static const enum metric part[] = { METRIC_CACHE_MISSES, METRIC_BRANCH_MISSES,
-					    METRIC_PMU_RUNNING, METRIC_STORAGE_READ_BYTES,
-					    METRIC_GPU_NO_PROCESS, METRIC_GPU_SM_ACTIVE,
-					    METRIC_GPU_SM_OCCUPANCY, METRIC_GPU_TENSOR, METRIC_GPU_DRAM };
+	static const enum metric part[] = { METRIC_CACHE_MISSES,     METRIC_BRANCH_MISSES,
+					    METRIC_PMU_RUNNING,	     METRIC_STORAGE_READ_BYTES,
+					    METRIC_GPU_NO_PROCESS,   METRIC_GPU_SM_ACTIVE,
+					    METRIC_GPU_SM_OCCUPANCY, METRIC_GPU_TENSOR,
+					    METRIC_GPU_DRAM };
 	struct record *r = record_create();
 	size_t i = made.n;
 	size_t len;
@@ -71,10 +72,18 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	for (m = 0; m < ARRAY_SIZE(part); m++)
 		values_set(&r->values, part[m], 777);
 	r->emissions = (struct record_emissions){
-		.method = CO2E_PER_TICK, .factor_ug_per_kwh = { 250123456, true }, .kind = "mixed",
-		.scope = "direct", .region = "FR", .source = "RTE; Ember", .year = 2024,
-		.pue_milli = 1500, .market_ug_per_kwh = { 0, true }, .market_source = "wind",
-		.embodied_ng = { 1000000001, true }, .embodied_source = "the vendor",
+		.method = CO2E_PER_TICK,
+		.factor_ug_per_kwh = { 250123456, true },
+		.kind = "mixed",
+		.scope = "direct",
+		.region = "FR",
+		.source = "RTE; Ember",
+		.year = 2024,
+		.pue_milli = 1500,
+		.market_ug_per_kwh = { 0, true },
+		.market_source = "wind",
+		.embodied_ng = { 1000000001, true },
+		.embodied_source = "the vendor",
 	};
 	r->steps_known = true;
 	r->steps = calloc(nsteps + 1, sizeof(*r->steps));
@@ -92,7 +101,9 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 	if (record_to_json(r, &made.json[i], &len, &err) < 0)
 		diag("%s", err.text);
 	record_destroy(r);
-	made.item[i] = (struct sink_item){ STORE_RECORD, made.key[i], strlen(made.key[i]), made.json[i], len, i, NULL, false };
+	made.item[i] = (struct sink_item){ STORE_RECORD, made.key[i], strlen(made.key[i]),
+					   made.json[i], len,	      i,
+					   NULL,	 false };
 	made.r[i] = SINK_RETRY;
 	made.n++;
 }
@@ -125,10 +136,11 @@ static inline void test_origins(void)
 	is_u64(number("SELECT origin = 'history' FROM ceems.job_summary WHERE jobid = 2"), 1,
 	       "a job of ceems export has the origin history");
 	is_u64(number("SELECT jobs = 3 AND jobs_history = 1 AND ABS(history_kwh * 3600000 - 7202) < 0.01 "
-		      "FROM ceems.account_month WHERE account = 'physics' AND month = '2023-11'"), 1,
-	       "account_month has the jobs and the energy of that origin");
+		      "FROM ceems.account_month WHERE account = 'physics' AND month = '2023-11'"),
+	       1, "account_month has the jobs and the energy of that origin");
 	is_u64(number("SELECT jobs_history = 1 AND ABS(history_kwh * 3600000 - 7202) < 0.01 "
-		      "FROM ceems.emissions_month WHERE username = 'alice'"), 1, "emissions_month has them, too");
+		      "FROM ceems.emissions_month WHERE username = 'alice'"),
+	       1, "emissions_month has them, too");
 }
 
 struct walked {
@@ -196,12 +208,13 @@ static inline void test_emissions(void)
 	       "the mean factor is before PUE");
 	snprintf(sql, sizeof(sql),
 		 "SELECT ABS(fresh_share - 1e0 * %u / %u) < 1e-9 AND ABS(fresh_share + last_share + "
-		 "static_share + default_share - 1) < 1e-9 FROM ceems.emissions_month", fresh,
-		 4 * fresh + 6);
+		 "static_share + default_share - 1) < 1e-9 FROM ceems.emissions_month",
+		 fresh, 4 * fresh + 6);
 	is_u64(number(sql), 1, "the share of each step of the chain");
 	is_u64(number("SELECT ABS(market_co2e_kg * 1000 - SUM(market_co2e_g)) < 1e-6 AND "
 		      "ABS(embodied_kg - 0.003) < 1e-8 FROM ceems.user_month JOIN ceems.job USING "
-		      "(username)"), 1, "user_month has them too");
+		      "(username)"),
+	       1, "user_month has them too");
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * own_time.h - CLOCK_MONOTONIC less the time that this thread waited for a CPU (/proc/PID/schedstat): what a call takes does
- * not depend on who else keeps the machine busy. Where the kernel does not say, it is CLOCK_MONOTONIC.
+ * own_time.h - CLOCK_MONOTONIC less the time that this thread waited for a CPU (/proc/PID/schedstat): what a
+ * call takes does not depend on who else keeps the machine busy. Where the kernel does not say, it is
+ * CLOCK_MONOTONIC.
  */
 #ifndef CEEMS_TEST_OWN_TIME_H
 #define CEEMS_TEST_OWN_TIME_H

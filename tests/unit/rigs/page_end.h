@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A copy of FROM, which ends where its last page does; the next may not be read. Stays for good. NULL: errno. */
+/*
+ * A copy of FROM, which ends where its last page does; the next may not be read. Stays for good. NULL: errno.
+ */
 static inline void *page_end_copy(const void *from, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

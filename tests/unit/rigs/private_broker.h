@@ -36,8 +36,7 @@ static inline void broker_pick_ports(struct private_broker *b)
 	int i;
 
 	for (i = 0; i < BROKER_PORTS; i++) {
-		struct sockaddr_in a = { .sin_family = AF_INET,
-					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 		socklen_t len = sizeof(a);
 
 		fd[i] = socket(AF_INET, SOCK_STREAM, 0);
@@ -50,8 +49,7 @@ static inline void broker_pick_ports(struct private_broker *b)
 }
 
 /* NULL, or why there is none. DIR is the caller's, to be removed by him. */
-static inline const char *broker_prepare(struct private_broker *b, const char *script,
-					 const char *dir)
+static inline const char *broker_prepare(struct private_broker *b, const char *script, const char *dir)
 {
 	static char why[sizeof(b->command)];
 	char command[2 * PATH_MAX];
@@ -61,8 +59,8 @@ static inline const char *broker_prepare(struct private_broker *b, const char *s
 
 	broker_pick_ports(b);
 	snprintf(b->log, sizeof(b->log), "%s/broker.log", dir);
-	snprintf(command, sizeof(command), "%s %s %u %u %u %u", script, dir, b->port[0],
-		 b->port[1], b->port[2], b->port[3]);
+	snprintf(command, sizeof(command), "%s %s %u %u %u %u", script, dir, b->port[0], b->port[1],
+		 b->port[2], b->port[3]);
 	f = popen(command, "r");
 	n = f ? fread(b->command, 1, sizeof(b->command) - 1, f) : 0;
 	b->command[n] = '\0';
@@ -124,8 +122,8 @@ static inline void broker_stop(struct private_broker *b, int sig)
 }
 
 /* MORE, if not NULL, is one "key=value" of the topic. */
-static inline bool broker_add_topic(const struct private_broker *b, const char *topic,
-				    int partitions, const char *key, const char *value)
+static inline bool broker_add_topic(const struct private_broker *b, const char *topic, int partitions,
+				    const char *key, const char *value)
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	rd_kafka_NewTopic_t *t;
@@ -152,8 +150,7 @@ static inline bool broker_add_topic(const struct private_broker *b, const char *
 	if (e && !rd_kafka_event_error(e))
 		r = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(e), &n);
 	done = n == 1 && (!rd_kafka_topic_result_error(r[0]) ||
-			  rd_kafka_topic_result_error(r[0]) ==
-				  RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS);
+			  rd_kafka_topic_result_error(r[0]) == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS);
 	if (e)
 		rd_kafka_event_destroy(e);
 	rd_kafka_NewTopic_destroy(t);

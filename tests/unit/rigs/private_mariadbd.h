@@ -68,15 +68,21 @@ static inline char *mariadbd_arg(const char *text)
 /* Waits until somebody listens. */
 static inline bool mariadbd_start(struct private_mariadbd *p)
 {
-	char *argv[] = { mariadbd_arg(mariadbd_server()), mariadbd_arg("--no-defaults"),
-			 p->data_arg, p->socket_arg, p->pid_arg, p->user_arg,
+	char *argv[] = { mariadbd_arg(mariadbd_server()),
+			 mariadbd_arg("--no-defaults"),
+			 p->data_arg,
+			 p->socket_arg,
+			 p->pid_arg,
+			 p->user_arg,
 			 mariadbd_arg("--innodb-buffer-pool-size=256M"),
 			 mariadbd_arg("--innodb-log-file-size=256M"),
-			 mariadbd_arg(p->max_packet ? p->max_packet :
-						      "--max-allowed-packet=16M"),
+			 mariadbd_arg(p->max_packet ? p->max_packet : "--max-allowed-packet=16M"),
 			 mariadbd_arg(p->more[0] ? p->more[0] : "--skip-networking"),
-			 mariadbd_arg(p->more[0] ? p->more[1] : NULL), mariadbd_arg(p->more[2]),
-			 mariadbd_arg(p->more[3]), mariadbd_arg(p->more[4]), NULL };
+			 mariadbd_arg(p->more[0] ? p->more[1] : NULL),
+			 mariadbd_arg(p->more[2]),
+			 mariadbd_arg(p->more[3]),
+			 mariadbd_arg(p->more[4]),
+			 NULL };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	uint64_t deadline = clock_mono_ns() + 60 * NSEC_PER_SEC;
 	bool up = false;
@@ -108,8 +114,8 @@ static inline void mariadbd_stop(struct private_mariadbd *p, int sig)
  */
 static inline const char *mariadbd_install(struct private_mariadbd *p, const char *dir)
 {
-	static const char *const installers[] = { "/usr/bin/mariadb-install-db",
-						  "/usr/bin/mysql_install_db", NULL };
+	static const char *const installers[] = { "/usr/bin/mariadb-install-db", "/usr/bin/mysql_install_db",
+						  NULL };
 	struct passwd *pw = getpwuid(getuid());
 	int status;
 	pid_t pid;
@@ -130,10 +136,13 @@ static inline const char *mariadbd_install(struct private_mariadbd *p, const cha
 			return "no user mysql";
 	}
 	snprintf(p->user_arg, sizeof(p->user_arg), "--user=%.40s", pw ? pw->pw_name : "mysql");
-	char *argv[] = { mariadbd_arg(mariadbd_program(installers)), mariadbd_arg("--no-defaults"),
-			 p->data_arg, p->user_arg,
+	char *argv[] = { mariadbd_arg(mariadbd_program(installers)),
+			 mariadbd_arg("--no-defaults"),
+			 p->data_arg,
+			 p->user_arg,
 			 mariadbd_arg("--auth-root-authentication-method=socket"),
-			 mariadbd_arg("--skip-test-db"), NULL };
+			 mariadbd_arg("--skip-test-db"),
+			 NULL };
 	pid = mariadbd_spawn(p, argv);
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
 		return "mariadb-install-db failed";

@@ -22,8 +22,8 @@ static inline struct store *store_rig_open(const char *dir)
 }
 
 /* One record, in a transaction of its own; returns its seq, 0: it failed. */
-static inline uint64_t store_rig_put(struct store *s, enum store_kind kind, const char *key,
-				     const char *json, size_t len)
+static inline uint64_t store_rig_put(struct store *s, enum store_kind kind, const char *key, const char *json,
+				     size_t len)
 {
 	struct errmsg err = { 0 };
 	uint64_t seq = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions to slurmdbd through a worker that is late, dies, sends nonsense or stops half way. The worker is this
- * program itself, started with --fake.
+ * Questions to slurmdbd through a worker that is late, dies, sends nonsense or stops half way. The worker is
+ * this program itself, started with --fake.
  */
 #include "slurmdb/slurmdb_client.h"
 
@@ -112,8 +112,8 @@ static void fake_fail(FILE *out, const char *mode, const char *log, uint64_t num
 	}
 }
 
-static void fake_answer_jobs(FILE *in, FILE *out, const struct slurmdb_wire_ask *ask,
-			     const char *mode, const char *log)
+static void fake_answer_jobs(FILE *in, FILE *out, const struct slurmdb_wire_ask *ask, const char *mode,
+			     const char *log)
 {
 	struct slurmdb_want want[SLURMDB_ASK_MAX];
 	char line[SLURMDB_WIRE_LINE_MAX];
@@ -194,8 +194,7 @@ static int fake_main(const char *mode, const char *log)
 		else if (fake_is_down(log)) {
 			fake_note_crash(log, false);
 			fake_fail(out, mode + 6, log, ask.number);
-		}
-		else if (ask.kind == SLURMDB_WIRE_WINDOW)
+		} else if (ask.kind == SLURMDB_WIRE_WINDOW)
 			fake_answer_window(out, &ask, mode, log);
 		else
 			slurmdb_wire_put_done(out, ask.number, 0);
@@ -252,8 +251,9 @@ static unsigned int log_lines(const char *begin)
 
 static struct slurmdb_client *open_client(const char *mode)
 {
-	struct slurmdb_client_options o = { .argv = fake_argv, .deadline_ns = DEADLINE_NS,
-					    .cluster = "c", .memory_max = UINT64_MAX };
+	struct slurmdb_client_options o = {
+		.argv = fake_argv, .deadline_ns = DEADLINE_NS, .cluster = "c", .memory_max = UINT64_MAX
+	};
 	struct slurmdb_client *c = NULL;
 
 	(void)unlink(log_path);
@@ -382,7 +382,8 @@ static void test_many_steps(void)
 	uint32_t id;
 
 	for (id = 1; id <= 10; id++) {
-		struct slurmdb_want w = { .job_id = id, .submit = SUBMIT,
+		struct slurmdb_want w = { .job_id = id,
+					  .submit = SUBMIT,
 					  .known = { .has_nsteps = true, .nsteps = 4000 } };
 
 		(void)slurmdb_client_ask(c, &w, id);
@@ -415,8 +416,8 @@ static void test_one_bad(const char *mode)
 }
 
 /*
- * The defect: after SLURMDB_NO_ANSWER the search for the job began anew, so that one job that crashes slurmdbd, or makes
- * it hang, kept all that were asked for with it without an answer.
+ * The defect: after SLURMDB_NO_ANSWER the search for the job began anew, so that one job that crashes
+ * slurmdbd, or makes it hang, kept all that were asked for with it without an answer.
  */
 static void test_one_crashes(const char *mode)
 {
@@ -448,12 +449,14 @@ static void test_one_crashes(const char *mode)
 	for (id = 1; id <= 250; id++)
 		if (id != BAD_JOB && rounds[id] > worst)
 			worst = rounds[id];
-	is_u64(rounds[250], 2, "jobs that were not asked for with the bad one have an answer at the next try");
+	is_u64(rounds[250], 2,
+	       "jobs that were not asked for with the bad one have an answer at the next try");
 	ok(worst <= 8, "each other one after %u tries at most", worst);
 	ok(rounds[BAD_JOB] <= 12, "that one after %u", rounds[BAD_JOB]);
 	ask_jobs(c, 1, BAD_JOB);
 	take_all(c, &s);
-	is_u64(count_kind(&s, 1, BAD_JOB - 1, SLURMDB_JOB), BAD_JOB - 1, "asked for again, it is behind all others");
+	is_u64(count_kind(&s, 1, BAD_JOB - 1, SLURMDB_JOB), BAD_JOB - 1,
+	       "asked for again, it is behind all others");
 	ask_jobs(c, BAD_JOB, BAD_JOB);
 	take_all(c, &s);
 	is_u64(count_kind(&s, BAD_JOB, BAD_JOB, SLURMDB_JOB_ALONE), 1, "and crashes slurmdbd once only");
@@ -476,7 +479,8 @@ static void test_down(const char *mode, unsigned int questions, const char *reas
 	       "without asking for each");
 	ok(strstr(s.reason, reason), "and why: %s", s.reason);
 	slurmdb_client_get_stats(c, &stats);
-	ok(stats.questions == questions && stats.failures == questions && !stats.is_up, "all failures are counted");
+	ok(stats.questions == questions && stats.failures == questions && !stats.is_up,
+	   "all failures are counted");
 	close_client(c);
 }
 
@@ -581,8 +585,9 @@ static void test_forget(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const modes[] = { "late", "dies", "half", "garbage", "miscount",
-					     "other", "error" };
+	static const char *const modes[] = {
+		"late", "dies", "half", "garbage", "miscount", "other", "error"
+	};
 	size_t i;
 
 	if (argc > 3 && !strcmp(argv[1], "--fake"))

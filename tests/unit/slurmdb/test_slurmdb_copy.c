@@ -117,7 +117,8 @@ static void test_job(void)
 	ok(!r->array_job_id.known && !r->het_job_id.known, "neither of an array nor a het job");
 	is_u64(r->nsteps, 2, "steps");
 	is_u64(r->steps[1].values.value[METRIC_ENERGY], 412000000, "a step's energy");
-	is_u64(r->steps[1].values.value[METRIC_SENSOR_LAG], 5000000000, "the larger lag of its two nodes' sensors");
+	is_u64(r->steps[1].values.value[METRIC_SENSOR_LAG], 5000000000,
+	       "the larger lag of its two nodes' sensors");
 	is_u64(r->steps[1].user_cpu_us.value, 1250000, "CPU time as user");
 	is_u64(r->steps[1].system_cpu_us.value, 5, "and in the kernel");
 	is_u64(r->steps[1].max_rss_bytes.value, 786432, "the largest task");
@@ -127,7 +128,10 @@ static void test_job(void)
 	record_destroy(job.record);
 }
 
-/* Exit codes and signals as sacct shows them. The CLI once showed NO_VAL as signal 126 and status 1 as signal 1. */
+/*
+ * Exit codes and signals as sacct shows them. The CLI once showed NO_VAL as signal 126
+ * and status 1 as signal 1.
+ */
 static void test_exit_status(void)
 {
 	static const struct {
@@ -136,10 +140,8 @@ static void test_exit_status(void)
 		int32_t code, sig;
 		bool unknown;
 	} t[] = {
-		{ "success", 0, 0, 0, false },
-		{ "exit 3", 0x300, 3, 0, false },
-		{ "SIGKILL", 9, 0, 9, false },
-		{ "1 is Slurm's own exit code", 1, 1, 0, false },
+		{ "success", 0, 0, 0, false },	  { "exit 3", 0x300, 3, 0, false },
+		{ "SIGKILL", 9, 0, 9, false },	  { "1 is Slurm's own exit code", 1, 1, 0, false },
 		{ "NO_VAL", NO_VAL, 0, 0, true },
 	};
 	size_t i;

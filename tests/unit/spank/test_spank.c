@@ -35,7 +35,7 @@ static struct {
 	pid_t pid; /* 0: no task */
 	uint32_t tasks;
 	char error[1024], said[8192];
-	char job_variable[128];	   /* CEEMS_TRACEPARENT of the job; empty: none */
+	char job_variable[128];	    /* CEEMS_TRACEPARENT of the job; empty: none */
 	char task_variable[4][300]; /* "NAME=value" of the step */
 } fake;
 
@@ -259,16 +259,22 @@ static void test_options(void)
 		const char *arg;
 		int rc, remote_rc;
 	} t[] = {
-		{ "flops", -1, 0 },	 { "hw,,,flops", -1, 0 }, { NULL, 0, 0 },
-		{ "", 0, 0 },		 { "(null)", 0, 0 },	  { "hw", 0, 0 },
-		{ "sw,io,net,hw", 0, 0 }, { "sched", 0, 0 },	  { "io,events:a,b", 0, 0 },
+		{ "flops", -1, 0 },
+		{ "hw,,,flops", -1, 0 },
+		{ NULL, 0, 0 },
+		{ "", 0, 0 },
+		{ "(null)", 0, 0 },
+		{ "hw", 0, 0 },
+		{ "sw,io,net,hw", 0, 0 },
+		{ "sched", 0, 0 },
+		{ "io,events:a,b", 0, 0 },
 	};
 	static const struct {
 		const char *arg;
 		int rc;
 	} interval[] = {
-		{ NULL, 0 },	{ "", 0 },	{ "(null)", 0 }, { "10ms", 0 },	   { "1h", 0 },	  { "2", 0 },
-		{ "9ms", -1 }, { "61m", -1 }, { "0", -1 },	 { "1 s", -1 }, { "-1", -1 }, { "often", -1 },
+		{ NULL, 0 },   { "", 0 },     { "(null)", 0 }, { "10ms", 0 }, { "1h", 0 },  { "2", 0 },
+		{ "9ms", -1 }, { "61m", -1 }, { "0", -1 },     { "1 s", -1 }, { "-1", -1 }, { "often", -1 },
 	};
 	void *so = load(S_CTX_LOCAL);
 	size_t i;
@@ -281,8 +287,7 @@ static void test_options(void)
 	is_u64(fake.noptions, 5, "five options");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		fake.error[0] = '\0';
-		is_int(option("ceems-perf", t[i].arg, 0), t[i].rc,
-		       t[i].arg ? t[i].arg : "no argument");
+		is_int(option("ceems-perf", t[i].arg, 0), t[i].rc, t[i].arg ? t[i].arg : "no argument");
 		if (t[i].rc)
 			ok(strstr(fake.error, "flops") &&
 				   strstr(fake.error, "hw (default), sw, io, net, sched, events:"),
@@ -291,8 +296,11 @@ static void test_options(void)
 	}
 #ifdef HAVE_LIBPFM
 	fake.error[0] = '\0';
-	is_int(option("ceems-perf", "events:foo,perf::PERF_COUNT_SW_PAGE_FAULTS", 0), 0, "an event that no CPU has is not refused");
-	is_str(fake.error, "ceems: --ceems-perf: libpfm4 knows no event foo: these events are counted only if libpfm4 on the nodes knows them",
+	is_int(option("ceems-perf", "events:foo,perf::PERF_COUNT_SW_PAGE_FAULTS", 0), 0,
+	       "an event that no CPU has is not refused");
+	is_str(fake.error,
+	       "ceems: --ceems-perf: libpfm4 knows no event foo: these events are counted only if libpfm4 "
+	       "on the nodes knows them",
 	       "  but the user is told");
 	fake.error[0] = '\0';
 	is_int(option("ceems-perf", "events:foo", 1), 0, "the step accepts it as well");
@@ -303,7 +311,8 @@ static void test_options(void)
 		fake.error[0] = '\0';
 		is_int(option("ceems-trace", interval[i].arg, 0), interval[i].rc,
 		       interval[i].arg ? interval[i].arg : "a trace, no argument");
-		is_int(strstr(fake.error, "is not a time from 10ms to 1h") != NULL, interval[i].rc != 0, "  names the bounds");
+		is_int(strstr(fake.error, "is not a time from 10ms to 1h") != NULL, interval[i].rc != 0,
+		       "  names the bounds");
 		is_int(option("ceems-trace", interval[i].arg, 1), 0, "  never in a step");
 	}
 	is_int(option("ceems-profile", NULL, 0), 0, "a profile, no argument");
@@ -402,7 +411,8 @@ static void test_without_ledger(void)
 	(void)hook(so, "slurm_spank_init");
 	(void)option("ceems-trace", "1s", 1);
 	run_step(so, NULL, false);
-	ok(strstr(fake.said, "this step is not traced: energy is not accounted on ") != NULL, "no trace: %s", fake.said);
+	ok(strstr(fake.said, "this step is not traced: energy is not accounted on ") != NULL, "no trace: %s",
+	   fake.said);
 	(void)dlclose(so);
 
 	so = load(S_CTX_REMOTE); /* extern: no task, and no exit of one */
@@ -512,19 +522,20 @@ static void test_with_ledger(const char *groups, const char *perf_default, uint3
 	if (c.slot->values.reason[METRIC_TASK_CLOCK] == REASON_NO_PERMISSION)
 		skip(1, "no permission to count");
 	else
-		ok(values_has(&c.slot->values, METRIC_TASK_CLOCK) ==
-			   ((requested & PERF_GROUP_SW) != 0),
+		ok(values_has(&c.slot->values, METRIC_TASK_CLOCK) == ((requested & PERF_GROUP_SW) != 0),
 		   "counters are in the slot if asked for");
 	ok(values_has(&c.slot->values, METRIC_CYCLES) ||
 		   c.slot->values.reason[METRIC_CYCLES] != REASON_NOT_MEASURED,
-	   "why cycles are missing: %s",
-	   metric_reason_text(c.slot->values.reason[METRIC_CYCLES]));
+	   "why cycles are missing: %s", metric_reason_text(c.slot->values.reason[METRIC_CYCLES]));
 	is_u64(atomic_load(&c.slot->values_seq), 2, "they were published once");
 	(void)dlclose(so);
 	leave_slot(&c);
 }
 
-/* A step whose profile acct_gather could not start, with FLAGS in its slot, which the user must read as REASON. */
+/*
+ * A step whose profile acct_gather could not start, with FLAGS in its slot, which the
+ * user must read as REASON.
+ */
 static void test_unprofiled(uint32_t flags, const char *reason)
 {
 	struct claimed c = { 0 };
@@ -536,7 +547,8 @@ static void test_unprofiled(uint32_t flags, const char *reason)
 	(void)hook(so, "slurm_spank_init");
 	(void)option("ceems-profile", "49", 1);
 	run_step(so, NULL, false);
-	is_str(fake.said, reason, *reason ? "the user reads why there is no profile" : "nothing is said if there is one");
+	is_str(fake.said, reason,
+	       *reason ? "the user reads why there is no profile" : "nothing is said if there is one");
 	(void)dlclose(so);
 	leave_slot(&c);
 }
@@ -565,7 +577,8 @@ static void test_forbidden(void)
 	is_u64(c.slot->request.groups, PERF_GROUP_SW, "a forbidden group is not asked for");
 	is_u64(c.slot->profile.hz, 0, "nor is a profile");
 	is_u64(c.slot->trace_ns, UINT64_C(1000000000), "a trace is, since acct_gather does not forbid it");
-	is_str(fake.said, "ceems: this job's partition or account may not use --ceems-perf=io --ceems-profile",
+	is_str(fake.said,
+	       "ceems: this job's partition or account may not use --ceems-perf=io --ceems-profile",
 	       "the user is told once");
 	(void)dlclose(so);
 
@@ -580,8 +593,10 @@ static void test_forbidden(void)
 	so = load(S_CTX_REMOTE);
 	write_conf("ForbidOptions=partition:debug:io+trace,account:guests:profile\n");
 	ask_for_all(so);
-	is_str(fake.said, "ceems: some partitions or accounts may not use --ceems-perf=io --ceems-profile --ceems-trace; energy "
-	       "is not accounted on n1, so those of this job are not known", "without acct_gather, each rule holds");
+	is_str(fake.said,
+	       "ceems: some partitions or accounts may not use --ceems-perf=io --ceems-profile "
+	       "--ceems-trace; energy is not accounted on n1, so those of this job are not known",
+	       "without acct_gather, each rule holds");
 	(void)dlclose(so);
 
 	so = load(S_CTX_REMOTE);
@@ -630,7 +645,8 @@ static void test_trace_submit(void)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		submit(S_CTX_ALLOCATOR, bad[i], /* is_asked= */ false);
 		is_str(fake.job_variable, "", "one that is not valid is ignored");
-		is_str(fake.error, "ceems: TRACEPARENT is not valid and is ignored", "  with one line, without its text");
+		is_str(fake.error, "ceems: TRACEPARENT is not valid and is ignored",
+		       "  with one line, without its text");
 	}
 	submit(S_CTX_LOCAL, PARENT, /* is_asked= */ false);
 	is_str(fake.job_variable, PARENT, "srun with one: the job has it");
@@ -639,11 +655,12 @@ static void test_trace_submit(void)
 	submit(S_CTX_ALLOCATOR, PARENT, /* is_asked= */ true);
 	is_str(fake.job_variable, PARENT, "the option does not replace it");
 	submit(S_CTX_ALLOCATOR, NULL, /* is_asked= */ true);
-	ok(strlen(fake.job_variable) == 55 && !strcmp(fake.job_variable + 35, BEGINS), "without one, a trace begins: %s",
-	   fake.job_variable);
+	ok(strlen(fake.job_variable) == 55 && !strcmp(fake.job_variable + 35, BEGINS),
+	   "without one, a trace begins: %s", fake.job_variable);
 	(void)strcpy(first, fake.job_variable);
 	submit(S_CTX_ALLOCATOR, "bad", /* is_asked= */ true);
-	ok(strcmp(fake.job_variable, first) != 0 && !strcmp(fake.job_variable + 35, BEGINS), "each has its own");
+	ok(strcmp(fake.job_variable, first) != 0 && !strcmp(fake.job_variable + 35, BEGINS),
+	   "each has its own");
 
 	(void)setenv("SLURM_JOB_ID", "5", 1);
 	submit(S_CTX_LOCAL, PARENT, /* is_asked= */ true);
@@ -671,7 +688,8 @@ static const char *trace_step(const char *carried, const char *own)
 	(void)hook(so, "slurm_spank_init");
 	(void)hook(so, "slurm_spank_init_post_opt");
 	(void)hook(so, "slurm_spank_exit");
-	(void)snprintf(now, sizeof(now), "%s", task_variable("TRACEPARENT") ? task_variable("TRACEPARENT") : "none");
+	(void)snprintf(now, sizeof(now), "%s",
+		       task_variable("TRACEPARENT") ? task_variable("TRACEPARENT") : "none");
 	(void)dlclose(so);
 	return now;
 }
@@ -687,7 +705,8 @@ static void test_trace_step(void)
 	is_str(trace_step("00-" T BEGINS, NULL), of_step, "one that begins with the job, too");
 	is_str(trace_step(PARENT, "junk"), of_step, "in place of one that is not valid");
 	is_str(trace_step(PARENT, "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
-	       "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "a trace that the script began goes on");
+	       "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	       "a trace that the script began goes on");
 	is_str(trace_step("junk", NULL), "none", "what is carried is read as strictly");
 }
 
@@ -706,11 +725,13 @@ int main(void)
 	test_bad_conf();
 	test_without_ledger();
 	test_unprofiled(LEDGER_FLAG_PROFILE, "");
-	test_unprofiled(LEDGER_FLAG_UNPROFILED,
-			"ceems: --ceems-profile: this step is not profiled: n1 cannot (slurmd's log says why)");
-	test_unprofiled(LEDGER_FLAG_UNPROFILED | LEDGER_FLAG_CROWDED,
-			"ceems: --ceems-profile: this step is not profiled: n1 already profiles 64 other steps, or 32 of "
-			"yours");
+	test_unprofiled(
+		LEDGER_FLAG_UNPROFILED,
+		"ceems: --ceems-profile: this step is not profiled: n1 cannot (slurmd's log says why)");
+	test_unprofiled(
+		LEDGER_FLAG_UNPROFILED | LEDGER_FLAG_CROWDED,
+		"ceems: --ceems-profile: this step is not profiled: n1 already profiles 64 other steps, "
+		"or 32 of yours");
 	test_with_ledger(NULL, "", 0);
 	test_with_ledger("sw", "", PERF_GROUP_SW);
 	test_with_ledger(NULL, "PerfDefault=hw\n", PERF_GROUP_HW | PERF_GROUP_SW);

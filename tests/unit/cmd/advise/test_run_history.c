@@ -16,13 +16,19 @@
 #define MIB (UINT64_C(1) << 20)
 
 /* BUSY thousandths of a CPU; a run without memory and energy if they are 0. */
-static struct record make(const char *state, uint64_t day, uint64_t elapsed, uint32_t cpus, uint64_t busy, uint64_t mib,
-			  uint64_t joules)
+static struct record make(const char *state, uint64_t day, uint64_t elapsed, uint32_t cpus, uint64_t busy,
+			  uint64_t mib, uint64_t joules)
 {
 	static struct record_step step = { .ntasks = 1 };
-	struct record r = { .state = (char *)(uintptr_t)state, .total_cpus = cpus, .total_nodes = 1,
-			    .tres_alloc = (char *)"cpu=1,mem=4G,node=1", .start = T - 86400 * (20 - day),
-			    .time_limit_min = { 60, true }, .steps = &step, .nsteps = 1, .steps_known = true };
+	struct record r = { .state = (char *)(uintptr_t)state,
+			    .total_cpus = cpus,
+			    .total_nodes = 1,
+			    .tres_alloc = (char *)"cpu=1,mem=4G,node=1",
+			    .start = T - 86400 * (20 - day),
+			    .time_limit_min = { 60, true },
+			    .steps = &step,
+			    .nsteps = 1,
+			    .steps_known = true };
 
 	r.end = r.start + elapsed;
 	values_init(&r.values);
@@ -136,7 +142,9 @@ static void test_sizes(void)
 		abort();
 	json = run_advice_json("a\xff", &a);
 	ok(strstr(json, "\"runs\":7") && strstr(json, "\"of\":null"), "too few of the last size: of all");
-	ok(strstr(json, "\"energy_j\":{\"runs\":7,\"median\":7200,\"p90\":9000,\"max\":9000,\"next\":null}") != NULL,
+	ok(strstr(json,
+		  "\"energy_j\":{\"runs\":7,\"median\":7200,\"p90\":9000,\"max\":9000,\"next\":null}") !=
+		   NULL,
 	   "percentiles as numbers");
 	ok(strstr(json, "{\"nodes\":1,\"cpus\":4,\"gpus\":0,\"runs\":3,\"elapsed_s\":1200,\"energy_j\":7200,"
 			"\"co2e_g\":0.072,\"least_energy\":true}") != NULL,

@@ -16,8 +16,12 @@
 
 static struct record job(const char *name, uint32_t cpus, uint64_t elapsed)
 {
-	struct record r = { .job_name = (char *)(uintptr_t)name, .state = (char *)"COMPLETED", .total_cpus = cpus,
-			    .total_nodes = 1, .tres_alloc = (char *)"cpu=2,mem=1G,node=1", .start = T,
+	struct record r = { .job_name = (char *)(uintptr_t)name,
+			    .state = (char *)"COMPLETED",
+			    .total_cpus = cpus,
+			    .total_nodes = 1,
+			    .tres_alloc = (char *)"cpu=2,mem=1G,node=1",
+			    .start = T,
 			    .end = T + elapsed };
 
 	values_init(&r.values);
@@ -39,7 +43,8 @@ static char *print(const struct record *a, const struct record *b, enum cells_fo
 
 static void test_jobs(void)
 {
-	struct record a = job("burn", 2, 100), b = job("a\033[31m name that is longer than its column", 8, 40);
+	struct record a = job("burn", 2, 100),
+		      b = job("a\033[31m name that is longer than its column", 8, 40);
 	_cleanup_free_ char *table = NULL;
 	_cleanup_free_ char *csv = NULL;
 
@@ -78,8 +83,12 @@ static void test_jobs(void)
 static void test_step(void)
 {
 	struct record a = job("burn", 8, 100), b;
-	struct record_step step = { .step_id = 0, .name = (char *)"solve", .state = "COMPLETED", .ncpus = 2,
-				    .start = T + 10, .end = T + 60 };
+	struct record_step step = { .step_id = 0,
+				    .name = (char *)"solve",
+				    .state = "COMPLETED",
+				    .ncpus = 2,
+				    .start = T + 10,
+				    .end = T + 60 };
 	_cleanup_free_ char *table = NULL;
 
 	values_init(&step.values);

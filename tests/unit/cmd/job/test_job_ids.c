@@ -11,11 +11,19 @@
 #include "tap.h"
 
 static const char *const bad[] = {
-	"", ",", "1,", ",1", "1,,2", "0", "-1", "+1", "x", "1x", " 1", "1 ", "0x1", "4294967294", "99999999999",
-	"1_", "1_x", "1_-1", "1_4294967294", "1_3_4", "1_3+4", "1+", "1+x", "1+1+1", "1_[", "1_[]", "1_[1", "1_[1-",
-	"1_[1-]", "1_[-1]", "1_[4-1]", "1_[1,]", "1_[,1]", "1_[1-4:]", "1_[1-4:0]", "1_[1%]", "1_[1%0]", "1_[1]x",
-	"1_[1]2", "1_[1][2]", "1+[0-1]", "[1-4]", "1.", "1.x", "1.-1", "1..0", "1.0.0", "1.4294967295", ".batch", "1_[1].",
-	"1.batchx", "a,b",
+	"",	   ",",		 "1,",		 ",1",
+	"1,,2",	   "0",		 "-1",		 "+1",
+	"x",	   "1x",	 " 1",		 "1 ",
+	"0x1",	   "4294967294", "99999999999",	 "1_",
+	"1_x",	   "1_-1",	 "1_4294967294", "1_3_4",
+	"1_3+4",   "1+",	 "1+x",		 "1+1+1",
+	"1_[",	   "1_[]",	 "1_[1",	 "1_[1-",
+	"1_[1-]",  "1_[-1]",	 "1_[4-1]",	 "1_[1,]",
+	"1_[,1]",  "1_[1-4:]",	 "1_[1-4:0]",	 "1_[1%]",
+	"1_[1%0]", "1_[1]x",	 "1_[1]2",	 "1_[1][2]",
+	"1+[0-1]", "[1-4]",	 "1.",		 "1.x",
+	"1.-1",	   "1..0",	 "1.0.0",	 "1.4294967295",
+	".batch",  "1_[1].",	 "1.batchx",	 "a,b",
 };
 
 static void test_bad(void)
@@ -46,7 +54,8 @@ static const char *words(const struct job_ids *ids)
 
 		used += (size_t)snprintf(buf + used, sizeof(buf) - used, "%s%u", i ? " " : "", id->job_id);
 		if (id->kind)
-			used += (size_t)snprintf(buf + used, sizeof(buf) - used, "%c%u", sign[id->kind], id->part);
+			used += (size_t)snprintf(buf + used, sizeof(buf) - used, "%c%u", sign[id->kind],
+						 id->part);
 		if (id->has_step)
 			used += (size_t)snprintf(buf + used, sizeof(buf) - used, ".%s",
 						 ledger_step_name(id->step_id, step, sizeof(step)));
@@ -113,7 +122,8 @@ static void test_match(void)
 	r.array_job_id = (struct maybe_u64){ 10, true };
 	ok(job_id_is_of(&task, &r), "a record of tasks that never ran matches each of them");
 	r.array_task_id = (struct maybe_u64){ 3, true };
-	ok(job_id_is_of(&own, &r) && job_id_is_of(&whole, &r) && job_id_is_of(&task, &r), "a task of an array");
+	ok(job_id_is_of(&own, &r) && job_id_is_of(&whole, &r) && job_id_is_of(&task, &r),
+	   "a task of an array");
 	ok(!job_id_is_of(&component, &r), "which is no component");
 	r.array_task_id.value = 4;
 	ok(!job_id_is_of(&task, &r), "another task");

@@ -10,7 +10,8 @@
 
 #include "tap.h"
 
-#define DENIED "sstat: error: slurm_job_step_stat: there was an error with the request to n1 rc = Invalid user id\n"
+#define DENIED \
+	"sstat: error: slurm_job_step_stat: there was an error with the request to n1 rc = Invalid user id\n"
 
 static struct record_step step[3];
 static struct record job[2];
@@ -25,8 +26,9 @@ static void reset(void)
 		step[i] = (struct record_step){ .step_id = id[i], .nnodes = 2, .start = 100 };
 		values_init(&step[i].values);
 	}
-	job[0] = (struct record){ .job_id = 12, .start = 100, .steps = step, .nsteps = 3,
-				  .steps_known = true };
+	job[0] = (struct record){
+		.job_id = 12, .start = 100, .steps = step, .nsteps = 3, .steps_known = true
+	};
 	job[1] = (struct record){ .job_id = 13 }; /* pending */
 }
 
@@ -44,11 +46,12 @@ static const char *read_text(const char *text)
 static void test_ours(void)
 {
 	reset();
-	is_str(read_text("12.extern|cpu=00:00:00,energy=10,fs/ceems=188531,ic/ceems_cpu_time=3432185,"
-			 "ic/ceems_memory=4665344,ic/ceems_nodes=2,mem=221184|cpu=00:00:00,energy=5,"
-			 "ic/ceems_memory=4317184,mem=110592|energy=1,fs/ceems=4497,ic/ceems_nodes=2|energy=1\n"
-			 "12.batch|cpu=00:00:01,energy=0,ic/ceems_cpu_time=14971,ic/ceems_nodes=1|mem=3973120|"
-			 "ic/ceems_nodes=1|\n"),
+	is_str(read_text(
+		       "12.extern|cpu=00:00:00,energy=10,fs/ceems=188531,ic/ceems_cpu_time=3432185,"
+		       "ic/ceems_memory=4665344,ic/ceems_nodes=2,mem=221184|cpu=00:00:00,energy=5,"
+		       "ic/ceems_memory=4317184,mem=110592|energy=1,fs/ceems=4497,ic/ceems_nodes=2|energy=1\n"
+		       "12.batch|cpu=00:00:01,energy=0,ic/ceems_cpu_time=14971,ic/ceems_nodes=1|mem=3973120|"
+		       "ic/ceems_nodes=1|\n"),
 	       "", "a job with our TRES");
 	is_u64(step[0].values.value[METRIC_ENERGY], 10000000, "energy");
 	is_u64(step[0].values.value[METRIC_CPU_TIME], UINT64_C(3432185000), "CPU time: ours, not Slurm's");
@@ -90,7 +93,8 @@ static void test_trouble(void)
 	}
 	reset();
 	job[1].start = 100;
-	is_str(read_text("12.0|cpu=00:00:01|||\n" DENIED), "sstat: Invalid user id", "one of two jobs is denied");
+	is_str(read_text("12.0|cpu=00:00:01|||\n" DENIED), "sstat: Invalid user id",
+	       "one of two jobs is denied");
 	reset();
 	step[2].end = 110;
 	(void)read_text("12.0|cpu=00:00:01|||\n");
@@ -105,7 +109,8 @@ static void test_unlisted(void)
 	       "a job without a list of steps");
 	is_int((long)job[0].nsteps, 2, "gets those that sstat shows, each once");
 	ok(job[0].steps[0].step_id == LEDGER_STEP_BATCH && job[0].steps[1].step_id == 0, "by their numbers");
-	is_u64(job[0].steps[1].values.value[METRIC_CPU_TIME], 3 * UINT64_C(1000000000), "with what they used");
+	is_u64(job[0].steps[1].values.value[METRIC_CPU_TIME], 3 * UINT64_C(1000000000),
+	       "with what they used");
 	free(job[0].steps);
 }
 

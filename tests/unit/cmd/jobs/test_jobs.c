@@ -19,9 +19,16 @@
 
 static struct record job(uint32_t id, const char *name, const char *user, uint64_t end)
 {
-	struct record r = { .job_id = id, .job_name = (char *)(uintptr_t)name, .user_name = (char *)(uintptr_t)user,
-			    .account = (char *)"physics", .state = (char *)"COMPLETED", .total_cpus = 2,
-			    .total_nodes = 1, .tres_alloc = (char *)"cpu=2,mem=1G,node=1", .start = T, .end = end };
+	struct record r = { .job_id = id,
+			    .job_name = (char *)(uintptr_t)name,
+			    .user_name = (char *)(uintptr_t)user,
+			    .account = (char *)"physics",
+			    .state = (char *)"COMPLETED",
+			    .total_cpus = 2,
+			    .total_nodes = 1,
+			    .tres_alloc = (char *)"cpu=2,mem=1G,node=1",
+			    .start = T,
+			    .end = end };
 
 	values_init(&r.values);
 	return r;
@@ -84,8 +91,8 @@ static char *print(const char *format, const char *sort, enum cells_format outpu
 	return text;
 }
 
-static void is_list(const char *format, const char *sort, enum cells_format output, size_t top, const char *want,
-		    const char *what)
+static void is_list(const char *format, const char *sort, enum cells_format output, size_t top,
+		    const char *want, const char *what)
 {
 	_cleanup_free_ char *text = print(format, sort, output, top);
 
@@ -142,7 +149,8 @@ static void test_programs(void)
 		"--csv: quotes");
 	is_list(format, "end", CELLS_JSON, 0,
 		"[\n"
-		"{\"jobid\":\"11_2\",\"name\":\"a\\u001B[31m,\\\"b\\\"|\\\\xff\",\"energy_j\":3600,\"co2e_g\":null,"
+		"{\"jobid\":\"11_2\",\"name\":\"a\\u001B[31m,\\\"b\\\"|\\\\xff\",\"energy_j\":3600,"
+		"\"co2e_g\":null,"
 		"\"cpu_efficiency\":null,\"consumed_energy_raw\":3600},\n"
 		"{\"jobid\":\"12\",\"name\":\"burn\",\"energy_j\":7200.5,\"co2e_g\":1.5,"
 		"\"cpu_efficiency\":0.25,\"consumed_energy_raw\":7200},\n"
@@ -158,7 +166,8 @@ static void test_programs(void)
 
 static void test_mistakes(void)
 {
-	static const char *const bad[] = { "", "jobid,", "nothing", "jobid%", "jobid%0", "jobid%-", "jobid%201", "jobid%x" };
+	static const char *const bad[] = { "",	      "jobid,",	 "nothing",   "jobid%",
+					   "jobid%0", "jobid%-", "jobid%201", "jobid%x" };
 	struct jobs_columns c;
 	struct errmsg err = { 0 };
 	size_t i;
@@ -167,8 +176,8 @@ static void test_mistakes(void)
 		is_int(jobs_columns_parse(bad[i], &c, &err), -EINVAL, bad[i]);
 }
 
-static void is_groups(enum jobs_group_by by, enum jobs_sum_column sort, enum cells_format output, const char *want,
-		      const char *what)
+static void is_groups(enum jobs_group_by by, enum jobs_sum_column sort, enum cells_format output,
+		      const char *want, const char *what)
 {
 	struct jobs_groups g = { .by = by };
 	_cleanup_free_ char *text = NULL;
@@ -199,13 +208,15 @@ static void test_groups(void)
 		  "user2    1      1    10 s   n/a 1.00 Wh    n/a     n/a 1.00 Wh 1.00 Wh\n",
 		  "by user");
 	is_groups(JOBS_BY_NAME, SUM_FAILED_ENERGY, CELLS_CSV,
-		  "name,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,failed_energy_j,wasted_energy_j\n"
+		  "name,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,failed_energy_j,"
+		  "wasted_energy_j\n"
 		  "\"a?[31m,\"\"b\"\"|?\",1,1,10,,3600,,,3600,3600\n"
 		  "burn,1,0,100,0.25,7200.5,1.5,3600.25,0,1800.125\n"
 		  "runs,1,0,200,,,,,0,\n",
 		  "by name, most energy of failed jobs first");
 	is_groups(JOBS_BY_DAY, SUM_ENERGY, CELLS_PARSABLE,
-		  "day|jobs|failed|elapsed_s|cpu_efficiency|energy_j|co2e_g|idle_energy_j|failed_energy_j|wasted_energy_j\n"
+		  "day|jobs|failed|elapsed_s|cpu_efficiency|energy_j|co2e_g|idle_energy_j|failed_energy_j|"
+		  "wasted_energy_j\n"
 		  "2026-11-25|3|1|310|0.25|10800.5|1.5|3600.25|3600|5400.125\n",
 		  "by day");
 }
@@ -226,8 +237,8 @@ static void test_sum(void)
 	}
 	text = jobs_sum_text(&sum);
 	is_str(text,
-	       "3 jobs, 5m10s, CPU 25 %, energy 3.00 Wh (50 % idle), CO2e 1.50 g; 1 failed: 1.00 Wh; energy of 1 not known; "
-	       "1 running: see ceems top",
+	       "3 jobs, 5m10s, CPU 25 %, energy 3.00 Wh (50 % idle), CO2e 1.50 g; 1 failed: 1.00 Wh; "
+	       "energy of 1 not known; 1 running: see ceems top",
 	       "a sum says what it lacks");
 	is_u64(sum.energy_uj, 10800 * J + 500000, "to the microjoule");
 }

@@ -25,7 +25,9 @@ static char *write_mail(const struct mail *m)
 
 static struct mail mail(const char *subject, const char *text)
 {
-	return (struct mail){ .subject = subject, .address = "ann@example.org", .text = text, .page_name = "a.html" };
+	return (struct mail){
+		.subject = subject, .address = "ann@example.org", .text = text, .page_name = "a.html"
+	};
 }
 
 static void has_body(const char *text, const char *encoded)
@@ -71,24 +73,30 @@ static void test_headers(void)
 	struct mail attached = m;
 	_cleanup_free_ char *with_page = NULL;
 
-	ok(strstr(out, "To: ann@example.org\nSubject: =?utf-8?B?RW5lcmd5OiB3ZWVrIDQ3?=\nMIME-Version: 1.0\n") == out,
+	ok(strstr(out,
+		  "To: ann@example.org\nSubject: =?utf-8?B?RW5lcmd5OiB3ZWVrIDQ3?=\nMIME-Version: 1.0\n") ==
+		   out,
 	   "address and subject");
 	ok(!strstr(out, "text/html"), "nothing is attached");
 	attached.page = "<p>";
 	with_page = write_mail(&attached);
-	ok(strstr(with_page, "Content-Disposition: attachment; filename=\"a.html\"\n\nPHA+\n\n--ceems-part--\n"),
+	ok(strstr(with_page,
+		  "Content-Disposition: attachment; filename=\"a.html\"\n\nPHA+\n\n--ceems-part--\n"),
 	   "a page is attached");
 }
 
 /* Each word of the subject is whole characters. */
 static void test_words(void)
 {
-	const struct mail m = mail("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
-				   "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
-				   "x\xe2\x82\xac", "x");
-	const struct mail bytes = mail("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
-				       "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-				       "x");
+	const struct mail m =
+		mail("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+		     "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+		     "x\xe2\x82\xac",
+		     "x");
+	const struct mail bytes = mail(
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"x");
 	const struct mail empty = mail("", "x");
 	_cleanup_free_ char *out = write_mail(&m);
 	_cleanup_free_ char *out_bytes = write_mail(&bytes);

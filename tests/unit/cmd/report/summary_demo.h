@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * summary_demo.h - two months of a made-up cluster, the same at each run, for the tests of reports and the pictures in
- * doc/.
+ * summary_demo.h - two months of a made-up cluster, the same at each run, for the tests of reports and the
+ * pictures in doc/.
  */
 #ifndef CEEMS_TESTS_SUMMARY_DEMO_H
 #define CEEMS_TESTS_SUMMARY_DEMO_H
@@ -12,7 +12,7 @@
 
 #include "src/cmd/report/summary.h"
 
-#define DEMO_NOW UINT64_C(1764900000) /* 5 Dec 2025 */
+#define DEMO_NOW UINT64_C(1764900000)	/* 5 Dec 2025 */
 #define DEMO_FIRST UINT64_C(1759276800) /* 1 Oct 2025 UTC */
 #define DEMO_DAYS 61
 #define DEMO_EVIL "<script>alert(1)</script>&\"'\x1b[31m\xe2\x80\xae"
@@ -25,9 +25,10 @@ static uint32_t demo_random(uint32_t below)
 	return (demo_seed >> 8) % below;
 }
 
-static const char *const demo_accounts[] = { "climate", "physics", "chemistry", "genomics", "engineering", "astro",
-					     "training", DEMO_EVIL };
-static const char *const demo_users[] = { "ann", "bob", "carla", "dmitri", "eve", "farid", "gita", "hugo", "ines" };
+static const char *const demo_accounts[] = { "climate",	    "physics", "chemistry", "genomics",
+					     "engineering", "astro",   "training",  DEMO_EVIL };
+static const char *const demo_users[] = { "ann",   "bob",  "carla", "dmitri", "eve",
+					  "farid", "gita", "hugo",  "ines" };
 static const char *const demo_partitions[] = { "cpu", "gpu", "large" };
 
 static void demo_energy(struct record *r, uint64_t elapsed_s, double used)
@@ -48,26 +49,32 @@ static void demo_energy(struct record *r, uint64_t elapsed_s, double used)
 		values_set(&r->values, METRIC_GPU_HELD, held);
 		values_set(&r->values, METRIC_GPU_BUSY, (uint64_t)(used * (double)held));
 		values_set(&r->values, METRIC_GPU_ENERGY_STATIC, gpus * elapsed_s * 55000000);
-		values_set(&r->values, METRIC_GPU_ENERGY, gpus * elapsed_s * (55000000 + (uint64_t)(used * 245e6)));
+		values_set(&r->values, METRIC_GPU_ENERGY,
+			   gpus * elapsed_s * (55000000 + (uint64_t)(used * 245e6)));
 		values_set(&r->values, METRIC_ENERGY,
 			   r->values.value[METRIC_ENERGY] + r->values.value[METRIC_GPU_ENERGY]);
 		(void)snprintf(r->energy.source, sizeof(r->energy.source), "rapl,nvml");
 	}
-	values_set(&r->values, METRIC_CO2E, (uint64_t)((double)r->values.value[METRIC_ENERGY] / 3.6e12 * 57.5e9));
+	values_set(&r->values, METRIC_CO2E,
+		   (uint64_t)((double)r->values.value[METRIC_ENERGY] / 3.6e12 * 57.5e9));
 }
 
 /* One of the jobs of DAY. */
 static void demo_job(unsigned int day, struct record *r)
 {
-	static const char *const states[] = { "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED",
-					      "COMPLETED", "COMPLETED", "FAILED",    "TIMEOUT",	  "COMPLETED", "CANCELLED",
-					      "COMPLETED", "COMPLETED", "COMPLETED", "COMPLETED", "OUT_OF_MEMORY" };
+	static const char *const states[] = { "COMPLETED",    "COMPLETED", "COMPLETED", "COMPLETED",
+					      "COMPLETED",    "COMPLETED", "COMPLETED", "COMPLETED",
+					      "FAILED",	      "TIMEOUT",   "COMPLETED", "CANCELLED",
+					      "COMPLETED",    "COMPLETED", "COMPLETED", "COMPLETED",
+					      "OUT_OF_MEMORY" };
 	uint32_t account = demo_random(4) ? demo_random(4) : demo_random(ARRAY_SIZE(demo_accounts));
 	uint64_t elapsed_s = 60 + (uint64_t)demo_random(3600) * (1 + demo_random(12));
 	double used = 0.3 + demo_random(68) / 100.0;
 	uint32_t kind = demo_random(100);
 
-	*r = (struct record){ .job_id = 1 + demo_random(1000000), .job_name = (char *)"job", .total_nodes = 1 };
+	*r = (struct record){ .job_id = 1 + demo_random(1000000),
+			      .job_name = (char *)"job",
+			      .total_nodes = 1 };
 	values_init(&r->values);
 	r->account = (char *)(uintptr_t)demo_accounts[account];
 	r->user_name = (char *)(uintptr_t)demo_users[(account + demo_random(3)) % ARRAY_SIZE(demo_users)];
@@ -84,7 +91,10 @@ static void demo_job(unsigned int day, struct record *r)
 	if (kind < 3)
 		return; /* nobody measured it */
 	(void)snprintf(r->energy.source, sizeof(r->energy.source), kind < 8 ? "model" : "rapl");
-	(void)snprintf(r->energy.quality, sizeof(r->energy.quality), kind < 8 ? "estimate" : kind < 9 ? "lower-bound" : "measured");
+	(void)snprintf(r->energy.quality, sizeof(r->energy.quality),
+		       kind < 8 ? "estimate" :
+		       kind < 9 ? "lower-bound" :
+				  "measured");
 	(void)snprintf(r->emissions.region, sizeof(r->emissions.region), "FR");
 	(void)snprintf(r->emissions.scope, sizeof(r->emissions.scope), "life-cycle");
 	(void)snprintf(r->emissions.source, sizeof(r->emissions.source), "Ember (CC BY 4.0)");

@@ -28,10 +28,17 @@ static void make_steps(bool is_evil)
 	for (i = 0; i < ARRAY_SIZE(step); i++) {
 		struct record_step *s = &step[i];
 
-		*s = (struct record_step){ .step_id = i == 3 ? LEDGER_STEP_EXTERN : i == 2 ? LEDGER_STEP_BATCH : (uint32_t)i,
-					   .name = is_evil ? (char *)EVIL : (char *)(i ? "postprocess" : "solver"),
-					   .state = "COMPLETED", .nodes = (char *)"n[1-2]", .nnodes = 2, .ncpus = 64,
-					   .start = T + 600 * i, .end = T + 7200 };
+		*s = (struct record_step){ .step_id = i == 3 ? LEDGER_STEP_EXTERN :
+						      i == 2 ? LEDGER_STEP_BATCH :
+							       (uint32_t)i,
+					   .name = is_evil ? (char *)EVIL :
+							     (char *)(i ? "postprocess" : "solver"),
+					   .state = "COMPLETED",
+					   .nodes = (char *)"n[1-2]",
+					   .nnodes = 2,
+					   .ncpus = 64,
+					   .start = T + 600 * i,
+					   .end = T + 7200 };
 		values_init(&s->values);
 		values_set(&s->values, METRIC_ENERGY, (3 - i) * 300000 * J);
 		values_set(&s->values, METRIC_CPU_TIME, (3 - i) * 30000 * S);
@@ -46,20 +53,41 @@ static void make_steps(bool is_evil)
 static struct record job(bool is_evil)
 {
 	struct record r = {
-		.cluster = (char *)"alps", .job_id = 482117, .job_name = is_evil ? (char *)EVIL : (char *)"ocean-model",
-		.user_name = (char *)"ann", .account = is_evil ? (char *)EVIL : (char *)"climate",
-		.partition = (char *)"cpu", .nodes = (char *)"n[1-2]", .state = (char *)"COMPLETED",
-		.tres_alloc = (char *)"cpu=64,mem=256G,node=2", .submit = T - 300, .eligible = T - 300, .start = T,
-		.end = T + 7200, .time_limit_min = { 720, true }, .total_nodes = 2, .total_cpus = 64,
-		.energy = { .final = true, .total_j = { 1800000, true }, .quality = "measured", .source = "rapl" },
-		.emissions = { .method = CO2E_PER_TICK, .factor_ug_per_kwh = { 44200000, true }, .kind = "static",
-			       .scope = "life-cycle", .region = "FR",
-			       .year = 2024, .pue_milli = 1300 },
-		.steps = step, .nsteps = ARRAY_SIZE(step), .steps_known = true,
+		.cluster = (char *)"alps",
+		.job_id = 482117,
+		.job_name = is_evil ? (char *)EVIL : (char *)"ocean-model",
+		.user_name = (char *)"ann",
+		.account = is_evil ? (char *)EVIL : (char *)"climate",
+		.partition = (char *)"cpu",
+		.nodes = (char *)"n[1-2]",
+		.state = (char *)"COMPLETED",
+		.tres_alloc = (char *)"cpu=64,mem=256G,node=2",
+		.submit = T - 300,
+		.eligible = T - 300,
+		.start = T,
+		.end = T + 7200,
+		.time_limit_min = { 720, true },
+		.total_nodes = 2,
+		.total_cpus = 64,
+		.energy = { .final = true,
+			    .total_j = { 1800000, true },
+			    .quality = "measured",
+			    .source = "rapl" },
+		.emissions = { .method = CO2E_PER_TICK,
+			       .factor_ug_per_kwh = { 44200000, true },
+			       .kind = "static",
+			       .scope = "life-cycle",
+			       .region = "FR",
+			       .year = 2024,
+			       .pue_milli = 1300 },
+		.steps = step,
+		.nsteps = ARRAY_SIZE(step),
+		.steps_known = true,
 	};
 
 	make_steps(is_evil);
-	(void)snprintf(r.emissions.source, sizeof(r.emissions.source), "%s", is_evil ? EVIL : "Ember (CC BY 4.0)");
+	(void)snprintf(r.emissions.source, sizeof(r.emissions.source), "%s",
+		       is_evil ? EVIL : "Ember (CC BY 4.0)");
 	values_init(&r.values);
 	values_set(&r.values, METRIC_ENERGY, 1800000 * J);
 	values_set(&r.values, METRIC_CPU_ENERGY, 1500000 * J);
@@ -83,10 +111,16 @@ static char *page(const struct record *r, const struct advice_site *site, bool h
 {
 	static double watts[TRACE_ROWS];
 	struct trace_column column = { .name = "power_w", .kind = TRACE_RATE, .metric = METRIC_ENERGY };
-	const struct trace_grid grid = { .column = &column, .ncolumns = 1, .begin_ns = T * S, .end_ns = (T + 7200) * S,
-					 .every_ns = 7200 * S / TRACE_ROWS, .nrows = TRACE_ROWS, .value = watts };
+	const struct trace_grid grid = { .column = &column,
+					 .ncolumns = 1,
+					 .begin_ns = T * S,
+					 .end_ns = (T + 7200) * S,
+					 .every_ns = 7200 * S / TRACE_ROWS,
+					 .nrows = TRACE_ROWS,
+					 .value = watts };
 	struct advice advice[8];
-	struct job_page p = { .screen = { .part = &r, .n = 1, .now = T + 8000, .cluster = "alps" }, .advice = advice,
+	struct job_page p = { .screen = { .part = &r, .n = 1, .now = T + 8000, .cluster = "alps" },
+			      .advice = advice,
 			      .trace = has_trace ? &grid : NULL };
 	char *text = NULL;
 	size_t size, i;
@@ -104,7 +138,8 @@ static char *page(const struct record *r, const struct advice_site *site, bool h
 
 static void test_page(void)
 {
-	static const char *const never[] = { "<img", "http:", "https:", "url(", "\x1b", "\xe2\x80\xae", " style=", "javascript:" };
+	static const char *const never[] = { "<img", "http:",	     "https:",	"url(",
+					     "\x1b", "\xe2\x80\xae", " style=", "javascript:" };
 	struct record r = job(true);
 	_cleanup_free_ char *html = page(&r, NULL, false);
 	size_t i;
@@ -182,8 +217,10 @@ static void test_csv(void)
 		abort();
 	(void)fclose(f);
 	is_str(text,
-	       "jobid,step,name,state,nodes,elapsed_s,cpu_time_s,energy_j,co2e_g,memory_peak_bytes,read_bytes,write_bytes\n"
-	       "482117,,ocean-model,COMPLETED,n[1-2],7200,180000,1800000,28.73,22548578304,16106127360,128849018880\n"
+	       "jobid,step,name,state,nodes,elapsed_s,cpu_time_s,energy_j,co2e_g,memory_peak_bytes,"
+	       "read_bytes,write_bytes\n"
+	       "482117,,ocean-model,COMPLETED,n[1-2],7200,180000,1800000,28.73,22548578304,16106127360,"
+	       "128849018880\n"
 	       "482117,0,solver,COMPLETED,n[1-2],7200,90000,900000,14.364,,,\n"
 	       "482117,1,postprocess,COMPLETED,n[1-2],6600,60000,600000,9.576,,,\n"
 	       "482117,batch,postprocess,COMPLETED,n[1-2],6000,30000,300000,4.788,,,\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reports: the calendar, what a summary adds up, and its four forms. With an argument, html or text, it prints the
- * demo's report; a second one adds a place.
+ * Reports: the calendar, what a summary adds up, and its four forms. With an argument, html or text, it
+ * prints the demo's report; a second one adds a place.
  */
 #include "src/cmd/report/summary.h"
 
@@ -29,13 +29,15 @@ static void is_period(enum period_kind kind, const char *text, const char *name,
 	struct period p;
 	int rc = period_parse(kind, text, T, &p);
 
-	ok(rc == 0 && !strcmp(period_name(&p, buf), name) && period_days(&p) == days, "%s is %s of %u days", text, name, days);
+	ok(rc == 0 && !strcmp(period_name(&p, buf), name) && period_days(&p) == days, "%s is %s of %u days",
+	   text, name, days);
 }
 
 static void test_periods(void)
 {
-	static const char *const bad[] = { "", "2025", "2025-13", "2025-00", "2025-1", "2025-W54", "2025-W00", "2025-11x", "then",
-					   "1970-01", "2025-W53" };
+	static const char *const bad[] = { "",	     "2025",	 "2025-13",  "2025-00",
+					   "2025-1", "2025-W54", "2025-W00", "2025-11x",
+					   "then",   "1970-01",	 "2025-W53" };
 	struct period p, before;
 	char buf[PERIOD_TEXT_MAX];
 	size_t i;
@@ -72,8 +74,13 @@ static void test_periods(void)
 
 static struct record job(const char *account, const char *state, uint64_t end)
 {
-	struct record r = { .job_id = 1, .account = (char *)(uintptr_t)account, .state = (char *)(uintptr_t)state,
-			    .total_cpus = 4, .total_nodes = 1, .start = end - 100, .end = end,
+	struct record r = { .job_id = 1,
+			    .account = (char *)(uintptr_t)account,
+			    .state = (char *)(uintptr_t)state,
+			    .total_cpus = 4,
+			    .total_nodes = 1,
+			    .start = end - 100,
+			    .end = end,
 			    .tres_alloc = (char *)"cpu=4,mem=8G,node=1" };
 
 	values_init(&r.values);
@@ -137,24 +144,33 @@ static void test_sums(void)
 	is_u64(s.sum.quality[QUALITY_MEASURED].jobs, 1, "measured");
 	is_u64(s.sum.quality[QUALITY_UNTOLD].uj, 2000 * J, "how it was measured is not known");
 	is_u64(s.sum.quality[QUALITY_UNKNOWN].jobs, 1, "the energy of one job is not known");
-	ok(s.sum.waste[WASTE_FAILED].uj == 2e9 && s.sum.waste[WASTE_FAILED].jobs == 1, "failed jobs' energy is wasted");
+	ok(s.sum.waste[WASTE_FAILED].uj == 2e9 && s.sum.waste[WASTE_FAILED].jobs == 1,
+	   "failed jobs' energy is wasted");
 	ok(s.sum.waste[WASTE_CPU].uj == 3e8, "and idle power of 3 CPUs of 4");
-	ok(s.sum.waste[WASTE_MEMORY].n == 1, "of memory it is known where nothing else was: the job that failed");
+	ok(s.sum.waste[WASTE_MEMORY].n == 1,
+	   "of memory it is known where nothing else was: the job that failed");
 	ok(jobs_sum_wasted(&s.sum, &uj, &ng) && uj == 2.3e9 && ng == 1.5e9, "together");
 	is_u64(summary_rank(&s.groups, jobs_groups_find(&s.groups, "chem")), 1, "most energy, first rank");
-	is_u64(summary_rank(&s.groups_before, jobs_groups_find(&s.groups_before, "physics")), 0, "none in October");
+	is_u64(summary_rank(&s.groups_before, jobs_groups_find(&s.groups_before, "physics")), 0,
+	       "none in October");
 	is_str(summary_change(&s, &s.sum, &s.sum_before, buf), "+100 %", "change");
 	is_str(summary_lead(&s, buf),
-	       "3 jobs used 833 mWh of electricity, 100 % more than in October 2025. That caused 5.00 g of CO2e.", "in words");
+	       "3 jobs used 833 mWh of electricity, 100 % more than in October 2025. That caused 5.00 g "
+	       "of CO2e.",
+	       "in words");
 	is_str(summary_waste_lead(&s, buf),
-	       "77 % of the energy (639 mWh) was wasted. The largest cause: jobs that failed (556 mWh).", "waste in words");
+	       "77 % of the energy (639 mWh) was wasted. The largest cause: jobs that failed (556 mWh).",
+	       "waste in words");
 	s.now = s.period.to - 1;
-	is_str(summary_change(&s, &s.sum, &s.sum_before, buf), "n/a", "no change against a whole month while it goes on");
+	is_str(summary_change(&s, &s.sum, &s.sum_before, buf), "n/a",
+	       "no change against a whole month while it goes on");
 	is_str(summary_title(&s, buf), "November 2025, so far", "the title says that it goes on");
 	summary_fini(&s);
 }
 
-/* A cancelled job wastes what it held and did not use, and no more; the notes of a report must say the same. */
+/*
+ * A cancelled job wastes what it held and did not use, and no more; the notes of a report must say the same.
+ */
 static void test_cancelled(void)
 {
 	static const char *const states[] = { "COMPLETED", "CANCELLED" };
@@ -183,7 +199,8 @@ static void test_cancelled(void)
 		if (!strncmp(buf, "Wasted is", 9))
 			break;
 	ok(strstr(buf, "A cancelled job counts like one that completed: only what it held and did not use. "
-		       "Jobs whose energy is unknown are not counted as waste."), "the notes say so");
+		       "Jobs whose energy is unknown are not counted as waste."),
+	   "the notes say so");
 }
 
 static void add_user(struct jobs_groups *users, const char *name, uint64_t joules, const char *state)
@@ -198,7 +215,8 @@ static void add_user(struct jobs_groups *users, const char *name, uint64_t joule
 	ok(jobs_groups_add(users, &j) == 0, "a job of %s", name);
 }
 
-static void is_place(const struct jobs_groups *users, const char *name, size_t energy, size_t wasted, const char *words)
+static void is_place(const struct jobs_groups *users, const char *name, size_t energy, size_t wasted,
+		     const char *words)
 {
 	struct summary_place place;
 	struct summary s = { .place = &place };
@@ -224,8 +242,9 @@ static void test_places(void)
 	add_user(&users, "nil", 0, "COMPLETED");
 	/* without idle energy, the waste of jobs that did not fail is not known */
 	is_place(&users, "ann", 1, 0, "Place 1 of 3 users by energy. Place 1 is the largest.");
-	is_place(&users, "bob", 2, 1, "Place 2 of 3 users by energy, and place 1 of 1 by the part of it that was wasted. "
-				      "Place 1 is the largest.");
+	is_place(&users, "bob", 2, 1,
+		 "Place 2 of 3 users by energy, and place 1 of 1 by the part of it that was wasted. "
+		 "Place 1 is the largest.");
 	is_place(&users, "eve", 2, 0, "Place 2 of 3 users by energy. Place 1 is the largest.");
 	is_place(&users, "nil", 0, 0, "Place among all users: n/a (the energy is not known).");
 	is_place(&users, "joe", 0, 0, "Place among all users: n/a (the energy is not known).");
@@ -246,7 +265,8 @@ static void test_set(void)
 	(void)period_parse(PERIOD_MONTH, "2025-11", T, &p);
 	summary_init(&like, &p, JOBS_BY_ACCOUNT, T);
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		ok(summary_set_get(&set, names[i], &like, JOBS_BY_USER) != NULL, "a summary of '%s'", names[i]);
+		ok(summary_set_get(&set, names[i], &like, JOBS_BY_USER) != NULL, "a summary of '%s'",
+		   names[i]);
 	is_u64(set.n, 6, "each name has one");
 	for (i = 1; i < set.n; i++)
 		ok(strcmp(set.name[i - 1], set.name[i]) < 0, "'%s' is in order", set.name[i]);
@@ -288,8 +308,12 @@ static void test_data(void)
 
 	fill(&s);
 	csv = print(&s, FORM_CSV);
-	ok(!strncmp(csv, "section,key,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,failed_energy_j,"
-			 "wasted_energy_j,jobs_with_energy,rank\ntotal,2025-11,3,1,300,0.25,3000,5,400,2000,2300,2,\n", 180),
+	ok(!strncmp(csv,
+		    "section,key,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,"
+		    "failed_energy_j,"
+		    "wasted_energy_j,jobs_with_energy,rank\ntotal,2025-11,3,1,300,0.25,3000,5,400,2000,"
+		    "2300,2,\n",
+		    180),
 	   "CSV");
 	ok(strstr(csv, "\nday,2025-11-02,1,0,100,,,,,0,,0,\n"), "what is not known is empty, not 0");
 	ok(strstr(csv, "\naccount,chem,2,1,200,,2000,,,2000,2000,1,1\n"), "a group with its rank");
@@ -300,10 +324,14 @@ static void test_data(void)
 		const char *section = json_string_value(json_object_get(row, "section"));
 		double joules = json_number_value(json_object_get(row, "energy_j"));
 
-		*(!strcmp(section, "day") ? &day : !strcmp(section, "account") ? &group : !strcmp(section, "method") ? &method :
-		  !strcmp(section, "total") ? &total : &(double){ 0 }) += joules;
+		*(!strcmp(section, "day")     ? &day :
+		  !strcmp(section, "account") ? &group :
+		  !strcmp(section, "method")  ? &method :
+		  !strcmp(section, "total")   ? &total :
+						&(double){ 0 }) += joules;
 	}
-	ok(total == 3000 && day == total && group == total && method == total, "days, groups and methods add up to the sum");
+	ok(total == 3000 && day == total && group == total && method == total,
+	   "days, groups and methods add up to the sum");
 	json_decref(v);
 	summary_fini(&s);
 }
@@ -373,15 +401,27 @@ static void test_html(void)
 {
 	static struct summary s;
 	_cleanup_free_ char *html = NULL;
-	static const char *const never[] = { "<script", "alert(1)<", "http:", "https:", "url(", "@import", "\x1b", "\xe2\x80\xae",
-					     " style=", "src=", (" on" "click"), "javascript:" };
+	static const char *const never[] = { "<script",
+					     "alert(1)<",
+					     "http:",
+					     "https:",
+					     "url(",
+					     "@import",
+					     "\x1b",
+					     "\xe2\x80\xae",
+					     " style=",
+					     "src=",
+					     (" on"
+					      "click"),
+					     "javascript:" };
 	size_t i;
 
 	demo_init(&s, JOBS_BY_ACCOUNT);
 	html = print(&s, FORM_HTML);
 	for (i = 0; i < ARRAY_SIZE(never); i++)
 		ok(!strstr(html, never[i]), "a page without %s", i < 6 ? never[i] : "that");
-	ok(strstr(html, "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;?[31m?"), "the account's name is shown");
+	ok(strstr(html, "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;?[31m?"),
+	   "the account's name is shown");
 	ok(strstr(html, "nan") == NULL && strstr(html, "inf") == NULL, "no nan and no inf");
 	ok(strlen(html) < 100000, "%zu bytes", strlen(html));
 	summary_fini(&s);
@@ -394,7 +434,9 @@ int main(int argc, char **argv)
 	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	if (argc > 1) {
-		static const struct summary_place place = { .energy = 3, .energy_of = 41, .wasted = 7, .wasted_of = 40 };
+		static const struct summary_place place = {
+			.energy = 3, .energy_of = 41, .wasted = 7, .wasted_of = 40
+		};
 		_cleanup_free_ char *text = NULL;
 
 		demo_init(&s, JOBS_BY_ACCOUNT);

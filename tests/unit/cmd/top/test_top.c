@@ -52,7 +52,10 @@ static struct top_frame make_frame(void)
 	row->value[TOP_WRITE] = 0;
 	row->value[TOP_ENERGY] = 7200;
 	row->value[TOP_CO2E] = 1.5;
-	row = add(&f, 13, "a\033[31m\nb\xff" "cdefghijklmnop", "user2", 1500);
+	row = add(&f, 13,
+		  "a\033[31m\nb\xff"
+		  "cdefghijklmnop",
+		  "user2", 1500);
 	row->value[TOP_IDLE] = 0.25;
 	row->value[TOP_CPU] = 0.01;
 	(void)add(&f, 14, "new", "user1", NAN);
@@ -110,18 +113,19 @@ static void test_screen(void)
 	v.height = 1;
 	is_screen(&f, &v, "+\n", "the smallest");
 	v = (struct top_view){ .width = 160, .sort = top_column_find("user"), .reverse = true };
-	is_screen(&f, &v,
-		  "10:45:05  running jobs of all users: 3, from sstat\n"
-		  "power 1623 W (27 % idle)  CPU 3.9 of 12  memory 1.0G  GPU 1.5 of 2  read 1.5M/s  write 0/s\n"
-		  "JOBID     USER*    NAME                     ND CPUS   POWER  IDLE   CPU   MEM   MEMORY   GPU  READ/s WRITE/s    "
-		  "ENERGY     CO2e   TIME\n"
-		  "13        user2    a?[31m?b?cdefghijklmnop   1    4  1500 W  25 %  <1 %   n/a      n/a   n/a     n/a     n/a   "
-		  "    n/a      n/a  1h02m\n"
-		  "12        user1    burn                      1    4   123 W  50 %  98 %  25 %     1.0G  75 %    1.5M       0   "
-		  "2.00 Wh   1.50 g  1h02m\n"
-		  "14        user1    new                       1    4     n/a   n/a   n/a   n/a      n/a   n/a     n/a     n/a   "
-		  "    n/a      n/a  1h02m\n",
-		  "a wide one without keys, by user, reversed");
+	is_screen(
+		&f, &v,
+		"10:45:05  running jobs of all users: 3, from sstat\n"
+		"power 1623 W (27 % idle)  CPU 3.9 of 12  memory 1.0G  GPU 1.5 of 2  read 1.5M/s  write 0/s\n"
+		"JOBID     USER*    NAME                     ND CPUS   POWER  IDLE   CPU   MEM   MEMORY   "
+		"GPU  READ/s WRITE/s    ENERGY     CO2e   TIME\n"
+		"13        user2    a?[31m?b?cdefghijklmnop   1    4  1500 W  25 %  <1 %   n/a      n/a   "
+		"n/a     n/a     n/a       n/a      n/a  1h02m\n"
+		"12        user1    burn                      1    4   123 W  50 %  98 %  25 %     1.0G  "
+		"75 %    1.5M       0   2.00 Wh   1.50 g  1h02m\n"
+		"14        user1    new                       1    4     n/a   n/a   n/a   n/a      n/a   "
+		"n/a     n/a     n/a       n/a      n/a  1h02m\n",
+		"a wide one without keys, by user, reversed");
 	top_frame_free(&f);
 }
 
@@ -186,7 +190,8 @@ static void test_sizes(void)
 				abort();
 			is_high |= l.n > height;
 			for (i = 0; i < l.n; i++)
-				is_wide |= text_columns(l.line[i].text) > width || strchr(l.line[i].text, '\033');
+				is_wide |= text_columns(l.line[i].text) > width ||
+					   strchr(l.line[i].text, '\033');
 			top_lines_free(&l);
 		}
 	ok(!is_wide, "no line wraps, none has control characters");
@@ -199,12 +204,15 @@ static void test_json(void)
 	struct top_frame f = make_frame();
 	_cleanup_free_ char *json = top_frame_json(&f);
 
-	ok(strstr(json, "\"time\":\"2026-11-25T10:45:05Z\",\"what\":\"running jobs of all users\",\"source\":\"sstat\","
+	ok(strstr(json, "\"time\":\"2026-11-25T10:45:05Z\",\"what\":\"running jobs of all "
+			"users\",\"source\":\"sstat\","
 			"\"note\":null,\"total\":{\"power_w\":1623.4,") != NULL,
 	   "when, what, and sums");
-	ok(strstr(json, "{\"id\":\"14\",\"name\":\"new\",\"user\":\"user1\",\"account\":null,\"partition\":null,"
-			"\"nodelist\":null,\"nodes\":1,\"cpus\":4,\"gpus\":null,\"memory_allocated_bytes\":4294967296,"
-			"\"elapsed_s\":3725,\"power_w\":null,") != NULL,
+	ok(strstr(json,
+		  "{\"id\":\"14\",\"name\":\"new\",\"user\":\"user1\",\"account\":null,\"partition\":null,"
+		  "\"nodelist\":null,\"nodes\":1,\"cpus\":4,\"gpus\":null,"
+		  "\"memory_allocated_bytes\":4294967296,"
+		  "\"elapsed_s\":3725,\"power_w\":null,") != NULL,
 	   "what is not known is null");
 	ok(strstr(json, "\"name\":\"a\\u001B[31m\\nb\\\\xffcdefghijklmnop\"") != NULL, "names are whole");
 	top_frame_free(&f);
@@ -246,7 +254,8 @@ static void test_rates(void)
 	ok(row.value[TOP_ENERGY] == 500, "but a sum");
 	ok(isnan(row.value[TOP_CO2E]), "and what is not counted is not known");
 	row = read_at(r, 1005, UINT64_MAX, counters(1000, 60, 5000));
-	ok(row.value[TOP_POWER] == 100 && row.value[TOP_CPU] == 2 && row.value[TOP_READ] == 1000, "the second has");
+	ok(row.value[TOP_POWER] == 100 && row.value[TOP_CPU] == 2 && row.value[TOP_READ] == 1000,
+	   "the second has");
 	ok(row.value[TOP_IDLE] == 0.25, "with the idle part");
 	ok(row.value[TOP_MEMORY] == 2.0 * 1024 * 1024, "memory from KiB seconds");
 	row = read_at(r, 1005, UINT64_MAX, counters(1000, 60, 5000));
@@ -307,13 +316,16 @@ static void test_prometheus(void)
 	struct errmsg err;
 	char *query = top_prom_query(0);
 
-	ok(strstr(query, "label_replace(sum by (uuid) (rate(ceems_compute_unit_energy_joules_total{manager=\"slurm\"}[2m])),"
+	ok(strstr(query, "label_replace(sum by (uuid) "
+			 "(rate(ceems_compute_unit_energy_joules_total{manager=\"slurm\"}[2m])),"
 			 "\"value\",\"0\",\"\",\"\") or ") == query,
 	   "one query for all jobs");
 	free(query);
 	query = top_prom_query(12);
-	ok(strstr(query, "sum by (hostname) (rate(ceems_ebpf_ingress_bytes_total{manager=\"slurm\",uuid=\"12\",proto=\"tcp\"}"
-			 "[2m]))") != NULL,
+	ok(strstr(query,
+		  "sum by (hostname) (rate(ceems_ebpf_ingress_bytes_total{manager=\"slurm\",uuid=\"12\","
+		  "proto=\"tcp\"}"
+		  "[2m]))") != NULL,
 	   "or for the nodes of one");
 	free(query);
 	is_int(parse(jobs, 0, &f, &err), 0, "an answer");
@@ -321,14 +333,16 @@ static void test_prometheus(void)
 	ok(f.row[0].value[TOP_CPU] == 3.9, "what is no number changes nothing");
 	is_int((long)f.n, 3, "a job that slurmctld does not show is not there");
 	is_int(parse(nodes, 12, &n, &err), 0, "an answer of nodes");
-	ok(n.n == 2 && !strcmp(n.row[0].id, "n1") && n.row[0].value[TOP_CPU] == 2 && n.row[1].value[TOP_POWER] == 7,
+	ok(n.n == 2 && !strcmp(n.row[0].id, "n1") && n.row[0].value[TOP_CPU] == 2 &&
+		   n.row[1].value[TOP_POWER] == 7,
 	   "a row per node");
 	is_int(parse("{\"status\":\"error\",\"error\":\"bad\"}", 0, &f, &err), -EBADMSG, "an error");
 	is_str(err.text, "bad", "is said");
 	is_int(parse("<html>", 0, &f, &err), -EIO, "something else");
-	is_int(parse("{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{}}]}}", 0, &f, &err), -EINVAL,
-	       "a value of another form");
-	is_int(parse("{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{\"uuid\":\"12\",\"value\":\"77\"},"
+	is_int(parse("{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{}}]}}", 0, &f, &err),
+	       -EINVAL, "a value of another form");
+	is_int(parse("{\"status\":\"success\",\"data\":{\"result\":[{\"metric\":{\"uuid\":\"12\","
+		     "\"value\":\"77\"},"
 		     "\"value\":[1,\"1\"]}]}}",
 		     0, &f, &err),
 	       -EINVAL, "a value that was not asked for");

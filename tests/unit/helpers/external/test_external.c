@@ -25,8 +25,7 @@ static void test_text_bad(void)
 		{ "only comments", "# nothing yet\n\n", "has no values" },
 		{ "three words", "node energy_joules 1\n", "line 1: not PART" },
 		{ "five words", "node energy_joules 1 2 3\n", "line 1: not PART" },
-		{ "cut off in a later line", "node energy_joules 1 2\ncpu0 ener\n",
-		  "line 2: not PART" },
+		{ "cut off in a later line", "node energy_joules 1 2\ncpu0 ener\n", "line 2: not PART" },
 		{ "unknown part", "psu energy_joules 1 2\n", "line 1: no such part" },
 		{ "part without number", "cpu energy_joules 1 2\n", "line 1: no such part" },
 		{ "node with a number", "node0 energy_joules 1 2\n", "line 1: no such part" },
@@ -38,10 +37,8 @@ static void test_text_bad(void)
 		{ "infinite", "node power_watts inf 2\n", "line 1: the amount" },
 		{ "negative", "node power_watts -1 2\n", "line 1: the amount" },
 		{ "with exponent", "node power_watts 1e3 2\n", "line 1: the amount" },
-		{ "giant", "node energy_joules 99999999999999999999 2\n",
-		  "line 1: the amount" },
-		{ "giant in microjoules", "node energy_joules 18446744073710 2\n",
-		  "line 1: the amount" },
+		{ "giant", "node energy_joules 99999999999999999999 2\n", "line 1: the amount" },
+		{ "giant in microjoules", "node energy_joules 18446744073710 2\n", "line 1: the amount" },
 		{ "no time", "node energy_joules 1 0\n", "line 1: the time" },
 		{ "bad time", "node energy_joules 1 now\n", "line 1: the time" },
 		{ "giant time", "node energy_joules 1 18446744074\n", "line 1: the time" },
@@ -62,13 +59,11 @@ static void test_text_bad(void)
 
 		snprintf(text, sizeof(text), "%s", t[i].text);
 		rc = external_text_parse(text, strlen(text), lines, &n, &err);
-		if (!ok(rc == -EINVAL && n == 4711 &&
-				!strncmp(err.text, t[i].why, strlen(t[i].why)),
+		if (!ok(rc == -EINVAL && n == 4711 && !strncmp(err.text, t[i].why, strlen(t[i].why)),
 			"text: %s", t[i].name))
 			diag("%d: %s", rc, err.text);
 	}
-	is_int(external_text_parse(nul, sizeof(nul) - 1, lines, &i, NULL), -EINVAL,
-	       "text: a NUL byte in it");
+	is_int(external_text_parse(nul, sizeof(nul) - 1, lines, &i, NULL), -EINVAL, "text: a NUL byte in it");
 }
 
 static void test_text_good(void)
@@ -98,8 +93,7 @@ static void test_text_all(void)
 	unsigned int i;
 
 	for (i = 0; i < SOCKETS_MAX; i++)
-		used += (size_t)sprintf(text + used,
-					"cpu%u power_watts 1 2\ndram%u power_watts 1 2\n", i, i);
+		used += (size_t)sprintf(text + used, "cpu%u power_watts 1 2\ndram%u power_watts 1 2\n", i, i);
 	for (i = 0; i < GPUS_MAX; i++)
 		used += (size_t)sprintf(text + used, "gpu%u power_watts 1 2\n", i);
 	is_int(external_text_parse(text, used, l, &n, NULL), 0, "text: every part there is");
@@ -216,8 +210,7 @@ static void talk_end(struct talk *t)
 
 static bool ask(struct talk *t)
 {
-	return helper_ask(t->helper, clock_mono_ns(), "read", NULL, 0, "%s", "") == 0 &&
-	       hear(t, "done ");
+	return helper_ask(t->helper, clock_mono_ns(), "read", NULL, 0, "%s", "") == 0 && hear(t, "done ");
 }
 
 static bool answer_has(struct talk *t, const char *text, const char *what)
@@ -272,8 +265,7 @@ static void test_refused(void)
 	machine_shell("chmod 646 '%s'", meter_path(&t.m));
 	refused(&t, "refused ", "others than its owner", "others may write it");
 	if (geteuid() == 0) {
-		machine_shell("chmod 644 '%s' && chown 65534 '%s'", meter_path(&t.m),
-			      meter_path(&t.m));
+		machine_shell("chmod 644 '%s' && chown 65534 '%s'", meter_path(&t.m), meter_path(&t.m));
 		refused(&t, "refused ", "belongs to user 65534", "another user's");
 	} else {
 		skip(1, "only root can give a file away");
@@ -309,8 +301,7 @@ static void test_tells(void)
 	talk_open(&t, "node energy_joules 12345.678", 500);
 	ok(ask(&t) && (first = said_reading(&t, "node", &value)) != 0, "a value");
 	is_u64(value, 12345678000, "in microjoules");
-	ok(first < clock_mono_ns() - 500 * NSEC_PER_MSEC + NSEC_PER_MSEC &&
-		   first > now - 502 * NSEC_PER_MSEC,
+	ok(first < clock_mono_ns() - 500 * NSEC_PER_MSEC + NSEC_PER_MSEC && first > now - 502 * NSEC_PER_MSEC,
 	   "at the meter's time");
 	ok(ask(&t) && (again = said_reading(&t, "node", &value)) == first,
 	   "the same value has the same time");
@@ -346,8 +337,8 @@ static void test_bad_later(void)
 
 		replace(&t.m, bad[i].text);
 		answer_has(&t, "error - ", bad[i].name);
-		ok(!strstr(t.said, "reading") && !strstr(t.said, "meter gpu0"),
-		   "%s: nothing of it is used", bad[i].name);
+		ok(!strstr(t.said, "reading") && !strstr(t.said, "meter gpu0"), "%s: nothing of it is used",
+		   bad[i].name);
 		meter(&t.m, "node energy_joules 107", 0);
 		ok(ask(&t) && said_reading(&t, "node", &value) && value == 107000000,
 		   "%s: the next file is good", bad[i].name);
@@ -457,8 +448,7 @@ static void test_energy(void)
 	is_u64(sum.energy_uj, 7000001, "and does not confirm itself by being there longer");
 	is_u64(sum.rejected, 1, "counted once");
 	meter(&m, "node energy_joules 112", 2000);
-	ok(reaches(&m, DOMAIN_OTHER, &sum, (struct sum){ .energy_uj = 7000002 }) &&
-		   sum.energy_uj == 12000000,
+	ok(reaches(&m, DOMAIN_OTHER, &sum, (struct sum){ .energy_uj = 7000002 }) && sum.energy_uj == 12000000,
 	   "a glitch costs nothing");
 	machine_shell("rm '%s'", meter_path(&m));
 	while (machine_read(&m, NSEC_PER_SEC) == 0)

@@ -25,8 +25,8 @@ struct fake_node {
 	struct source *source;
 	struct source_state state;
 	struct errmsg err;
-	struct reading r;	/* the last one */
-	uint64_t uj[GPUS_MAX];	/* of all readings */
+	struct reading r;      /* the last one */
+	uint64_t uj[GPUS_MAX]; /* of all readings */
 	uint64_t rejected;
 	uint64_t wraps;
 };

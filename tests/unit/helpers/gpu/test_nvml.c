@@ -30,8 +30,8 @@ static void test_nothing_there(void)
 	fake_node_write(&n, "");
 	ok(fake_node_open(&n) == -ENODEV, "a driver without a GPU");
 	fake_node_write(&n, "0 1000 0 0 0 0 lost\n");
-	ok(fake_node_open(&n) < 0 && strstr(n.err.text, "none of 1"),
-	   "a node whose only GPU is lost: %s", n.err.text);
+	ok(fake_node_open(&n) < 0 && strstr(n.err.text, "none of 1"), "a node whose only GPU is lost: %s",
+	   n.err.text);
 	(void)fileio_mkdir_p(scratch_path(n.dir, "proc/driver/nvidia"), 0700, NULL);
 	(void)scratch_write(scratch_path(n.dir, "proc/driver/nvidia/version"), "", 0);
 	n.env.nvml_library = "libm.so.6";
@@ -48,8 +48,8 @@ static void eight(struct fake_node *n, unsigned long long step_mj, const char *f
 	/* the library's order is by PCI address, not by minor number */
 	for (i = 8; i-- > 0;)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			       "%u %llu 70000 %u 1024 81920 %s\n", i,
-			       1000000000ULL * i + step_mj * (i + 1), i * 10, flags);
+			       "%u %llu 70000 %u 1024 81920 %s\n", i, 1000000000ULL * i + step_mj * (i + 1),
+			       i * 10, flags);
 	fake_node_write(n, text);
 }
 
@@ -68,8 +68,8 @@ static void test_eight(void)
 	ok(!strcmp(text, "8 GPUs, NVIDIA Stand-in"), "described: %s", text);
 	ok(fake_node_read(&n) == 0 && n.r.nparts == 8, "a part per GPU");
 	for (i = 0; i < 8; i++) {
-		if (n.uj[i] || n.r.part[i].domain != DOMAIN_GPU ||
-		    n.r.part[i].quality != QUALITY_COUNTER || n.r.part[i].unit != 7 - i)
+		if (n.uj[i] || n.r.part[i].domain != DOMAIN_GPU || n.r.part[i].quality != QUALITY_COUNTER ||
+		    n.r.part[i].unit != 7 - i)
 			break;
 	}
 	ok(i == 8, "the first reading sets the base; units are minor numbers");
@@ -90,7 +90,8 @@ static void test_eight(void)
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[7] == 1200000,
 	   "after a restart it goes on from the saved counters");
 	(void)n.ops->gpus(n.source, gpu, GPUS_MAX);
-	ok(gpu[0].value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN, "with MIG the busy time of the GPU is unknown");
+	ok(gpu[0].value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN,
+	   "with MIG the busy time of the GPU is unknown");
 	ok(n.rejected == 0 && n.wraps == 0, "nothing was rejected");
 	fake_node_fini(&n);
 }
@@ -102,7 +103,8 @@ static void read_use(struct fake_node *n, struct gpu_reading *ret)
 
 	do
 		(void)fake_node_read(n);
-	while (n->ops->gpus(n->source, ret, 1) == 1 && (ret->from_ns < start_ns || ret->from_ns == ret->until_ns) &&
+	while (n->ops->gpus(n->source, ret, 1) == 1 &&
+	       (ret->from_ns < start_ns || ret->from_ns == ret->until_ns) &&
 	       clock_mono_ns() - start_ns < 20 * NSEC_PER_SEC);
 }
 
@@ -176,7 +178,8 @@ static void test_xids(void)
 	do
 		(void)fake_node_read(&n);
 	while (n.ops->gpus(n.source, &gpu, 1) == 1 && gpu.value[GPU_VALUE_BUSY_PPM] != GPU_VALUE_UNKNOWN);
-	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 3, "that of a GPU that fell off the bus, of which nothing else is known");
+	is_u64(gpu.value[GPU_VALUE_XID_ERRORS], 3,
+	       "that of a GPU that fell off the bus, of which nothing else is known");
 	fake_node_fini(&n);
 	init(&n, OLD_LIBRARY);
 	fake_node_write(&n, "0 1000 70000 30 1024 81920 xid=3\n");
@@ -193,12 +196,17 @@ static void test_gpm(void)
 		uint64_t want;
 	} rows[] = {
 		{ GPU_VALUE_BUSY_PPM, 505000 }, /* counted, not sampled */
-		{ GPU_VALUE_SM_PPM, 400000 },	{ GPU_VALUE_OCCUPANCY_PPM, 252500 },
-		{ GPU_VALUE_TENSOR_PPM, 300000 }, { GPU_VALUE_DRAM_PPM, 1000000 },
+		{ GPU_VALUE_SM_PPM, 400000 },
+		{ GPU_VALUE_OCCUPANCY_PPM, 252500 },
+		{ GPU_VALUE_TENSOR_PPM, 300000 },
+		{ GPU_VALUE_DRAM_PPM, 1000000 },
 		{ GPU_VALUE_FP64_PPM, GPU_VALUE_UNKNOWN }, /* more than all of it */
-		{ GPU_VALUE_FP32_PPM, 0 },	{ GPU_VALUE_FP16_PPM, GPU_VALUE_UNKNOWN }, /* not told */
-		{ GPU_VALUE_PCIE_TX_BPS, 2097152 }, { GPU_VALUE_PCIE_RX_BPS, 3145728 },
-		{ GPU_VALUE_NVLINK_RX_BPS, 524288 }, { GPU_VALUE_NVLINK_TX_BPS, 1048576 },
+		{ GPU_VALUE_FP32_PPM, 0 },
+		{ GPU_VALUE_FP16_PPM, GPU_VALUE_UNKNOWN }, /* not told */
+		{ GPU_VALUE_PCIE_TX_BPS, 2097152 },
+		{ GPU_VALUE_PCIE_RX_BPS, 3145728 },
+		{ GPU_VALUE_NVLINK_RX_BPS, 524288 },
+		{ GPU_VALUE_NVLINK_TX_BPS, 1048576 },
 	};
 	struct gpu_reading gpu, second;
 	struct fake_node n;
@@ -209,39 +217,43 @@ static void test_gpm(void)
 			    "gpm=1.50.5+2.40+3.25.25+5.30+10.100+11.250+12.0+20.2+21.3+60.0.5+61.1\n");
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "a GPU with GPM");
 	read_use(&n, &gpu);
-	ok(gpu.until_ns - gpu.from_ns >= 100 * NSEC_PER_MSEC, "its second reading is of the time since the first");
+	ok(gpu.until_ns - gpu.from_ns >= 100 * NSEC_PER_MSEC,
+	   "its second reading is of the time since the first");
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		is_u64(gpu.value[rows[i].value], rows[i].want, gpu_value_name(rows[i].value));
 	read_use(&n, &second);
-	ok(second.from_ns > gpu.from_ns && second.value[GPU_VALUE_SM_PPM] == 400000, "the next one is of a later time");
+	ok(second.from_ns > gpu.from_ns && second.value[GPU_VALUE_SM_PPM] == 400000,
+	   "the next one is of a later time");
 	fake_node_write(&n, "0 1000 70000 30 1024 81920 lost\n");
 	(void)fake_node_read_but(&n, 1);
 	while (n.ops->gpus(n.source, &gpu, 1) == 1 && gpu.value[GPU_VALUE_SM_PPM] != GPU_VALUE_UNKNOWN)
 		(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
-	ok(gpu.value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN && gpu.value[GPU_VALUE_POWER_MW] == GPU_VALUE_UNKNOWN,
+	ok(gpu.value[GPU_VALUE_BUSY_PPM] == GPU_VALUE_UNKNOWN &&
+		   gpu.value[GPU_VALUE_POWER_MW] == GPU_VALUE_UNKNOWN,
 	   "of a GPU that is lost nothing is known");
 	fake_node_fini(&n);
 }
 
 /*
- * A helper whose use comes late after odd answers and at once after even ones: each tick sees one reading of it, so that
- * none is overwritten before anybody looked.
+ * A helper whose use comes late after odd answers and at once after even ones: each tick sees one reading of
+ * it, so that none is overwritten before anybody looked.
  */
 static void test_gapless(void)
 {
-	static const char script[] = "#!/bin/sh\n"
-				     "printf 'meter G gpu 0 energy 2500\\ngpu G model\\nabout one\\nready\\n'\n"
-				     "n=0\n"
-				     "while read -r verb q; do\n"
-				     "	n=$((n + 1)) use=\"usage G $n $((n + 1)) busy_ppm=$n\"\n"
-				     "	if [ $((n % 2)) = 1 ]; then\n"
-				     "		printf 'reading %s G 1\\ndone %s\\n' $n $q\n"
-				     "		sleep 0.1\n"
-				     "		echo \"$use\"\n"
-				     "	else\n"
-				     "		printf 'reading %s G 1\\ndone %s\\n%s\\n' $n $q \"$use\"\n"
-				     "	fi\n"
-				     "done\n";
+	static const char script[] =
+		"#!/bin/sh\n"
+		"printf 'meter G gpu 0 energy 2500\\ngpu G model\\nabout one\\nready\\n'\n"
+		"n=0\n"
+		"while read -r verb q; do\n"
+		"	n=$((n + 1)) use=\"usage G $n $((n + 1)) busy_ppm=$n\"\n"
+		"	if [ $((n % 2)) = 1 ]; then\n"
+		"		printf 'reading %s G 1\\ndone %s\\n' $n $q\n"
+		"		sleep 0.1\n"
+		"		echo \"$use\"\n"
+		"	else\n"
+		"		printf 'reading %s G 1\\ndone %s\\n%s\\n' $n $q \"$use\"\n"
+		"	fi\n"
+		"done\n";
 	const struct timespec pause = { .tv_nsec = 300000000 };
 	struct gpu_reading gpu = { 0 };
 	uint64_t until_ns = 1;
@@ -256,7 +268,8 @@ static void test_gapless(void)
 	for (i = 0; i < 200 && until_ns <= 4; i++) {
 		(void)n.ops->read(n.source, NSEC_PER_SEC, 0, &n.state, &n.r);
 		(void)n.ops->gpus(n.source, &gpu, 1);
-		ok(!gpu.until_ns || gpu.until_ns == until_ns || gpu.from_ns == until_ns, "each tick one of its readings");
+		ok(!gpu.until_ns || gpu.until_ns == until_ns || gpu.from_ns == until_ns,
+		   "each tick one of its readings");
 		if (gpu.until_ns)
 			until_ns = gpu.until_ns;
 		(void)nanosleep(&pause, NULL);
@@ -295,8 +308,7 @@ static void test_mig(void)
 	fake_node_write(&n, "0 1000 0 0 0 0 ok\n3 1000 0 0 0 0 reset,mig=7.40192+5.0.2.2.9984\n");
 	while (all->n != 2)
 		(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
-	ok(all->slice[1].gi == 5 && all->slice[1].slices == 2,
-	   "divided anew, with a reset: other instances");
+	ok(all->slice[1].gi == 5 && all->slice[1].slices == 2, "divided anew, with a reset: other instances");
 	fake_node_close(&n);
 	n.env.nvml_library = OLD_LIBRARY;
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && !n.ops->slices(n.source)->n,
@@ -304,7 +316,8 @@ static void test_mig(void)
 	fake_node_fini(&n);
 }
 
-static void is_instance(const struct fake_node *n, unsigned int gi, enum gpu_value v, uint64_t want, const char *what)
+static void is_instance(const struct fake_node *n, unsigned int gi, enum gpu_value v, uint64_t want,
+			const char *what)
 {
 	const struct gpu_instance_reading *r;
 	size_t count = n->ops->instances(n->source, &r);
@@ -349,7 +362,8 @@ static void test_mig_use(void)
 	fake_node_write(&n, text);
 	do
 		(void)fake_node_read(&n);
-	while (n.ops->gpus(n.source, &gpu, 1) == 1 && gpu.value[GPU_VALUE_MEM_USED_BYTES] != GPU_VALUE_UNKNOWN);
+	while (n.ops->gpus(n.source, &gpu, 1) == 1 &&
+	       gpu.value[GPU_VALUE_MEM_USED_BYTES] != GPU_VALUE_UNKNOWN);
 	ok(n.ops->instances(n.source, &none) == 0, "of a GPU that is lost nothing is known of its instances");
 	fake_node_fini(&n);
 }
@@ -385,8 +399,7 @@ static void test_old(void)
 	fake_node_close(&n);
 	n.env.nvml_library = LIBRARY;
 	fake_node_write(&n, "0 0 100000 0 0 0 no-counter\n");
-	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 &&
-		   n.r.part[0].quality == QUALITY_INTEGRATED,
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.part[0].quality == QUALITY_INTEGRATED,
 	   "the same for a GPU that says it has no counter");
 	fake_node_fini(&n);
 }
@@ -400,10 +413,9 @@ static void test_garbage(void)
 		uint64_t uj;	   /* after both, from 10 J */
 	} rows[] = {
 		{ "all ones", "0 18446744073709551615 0 0 0 0 ok\n", "0 10500 0 0 0 0 ok\n", 500000 },
-		{ "a jump of 1 GJ, and back", "0 1000010000 0 0 0 0 ok\n", "0 10500 0 0 0 0 ok\n",
-		  500000 },
-		{ "a jump of 1 GJ that stays", "0 1000010000 0 0 0 0 ok\n",
-		  "0 1000010300 0 0 0 0 ok\n", 300000 },
+		{ "a jump of 1 GJ, and back", "0 1000010000 0 0 0 0 ok\n", "0 10500 0 0 0 0 ok\n", 500000 },
+		{ "a jump of 1 GJ that stays", "0 1000010000 0 0 0 0 ok\n", "0 1000010300 0 0 0 0 ok\n",
+		  300000 },
 		{ "the driver was loaded again", "0 20 0 0 0 0 ok\n", "0 70 0 0 0 0 ok\n", 50000 },
 		{ "0 once", "0 0 0 0 0 0 ok\n", "0 10500 0 0 0 0 ok\n", 500000 },
 	};
@@ -414,8 +426,7 @@ static void test_garbage(void)
 
 		init(&n, LIBRARY);
 		fake_node_write(&n, "0 10000 0 0 0 0 ok\n");
-		ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "%s: at first 10 J",
-		   rows[i].what);
+		ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "%s: at first 10 J", rows[i].what);
 		fake_node_write(&n, rows[i].lines);
 		do {
 			(void)n.ops->read(n.source, 0, 0, &n.state, &n.r);
@@ -423,8 +434,8 @@ static void test_garbage(void)
 		} while (!n.rejected);
 		ok(n.uj[0] == 0, "%s: rejected, and no joule of it", rows[i].what);
 		fake_node_write(&n, rows[i].then);
-		ok(fake_node_read(&n) == 0 && n.uj[0] == rows[i].uj,
-		   "%s: then %" PRIu64 " uJ", rows[i].what, rows[i].uj);
+		ok(fake_node_read(&n) == 0 && n.uj[0] == rows[i].uj, "%s: then %" PRIu64 " uJ", rows[i].what,
+		   rows[i].uj);
 		fake_node_fini(&n);
 	}
 }
@@ -517,15 +528,13 @@ static void test_left_out(void)
 	   "a virtual GPU, which shows neither power nor energy, alone: %s", n.err.text);
 	logger_set_sink(count_lines);
 	fake_node_write(&n, "0 0 0 0 0 0 no-counter,no-power\n1 10000 0 0 0 0 ok\n");
-	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == 1 &&
-		   n.r.part[0].unit == 1,
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == 1 && n.r.part[0].unit == 1,
 	   "beside another: it has no part");
 	ok(fake_node_read(&n) == 0 && n.rejected == 0, "and nothing is rejected for it");
 	ok(said_mute == 1 && !said_excess, "the log names it once");
 	fake_node_close(&n);
 	for (i = 0; i <= DEVICES_MAX; i++)
-		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			       "%u 1000 0 0 0 0 ok\n", i);
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u 1000 0 0 0 0 ok\n", i);
 	fake_node_write(&n, text);
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == DEVICES_MAX,
 	   "more GPUs than there are units for");
@@ -560,8 +569,7 @@ static void test_hang(void)
 	fake_node_close(&n);
 	ok(clock_mono_ns() - start_ns < 4 * NSEC_PER_SEC, "closing does not either");
 	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10200 0 0 0 0 ok\n");
-	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[0] == 100000 &&
-		   n.uj[1] == 200000,
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[0] == 100000 && n.uj[1] == 200000,
 	   "the driver answers again: all energy is there");
 	fake_node_fini(&n);
 }

@@ -21,8 +21,7 @@ static void test_nothing_there(void)
 	n.env.rocm_library = "librocm_smi64.so";
 	ok(fake_node_open(&n) == -ENODEV, "no GPU: the library is not even looked for");
 	n.env.rocm_library = FAKE_DIR "/fake_nvml.so";
-	ok(fake_node_open(&n) == -ENXIO && strstr(n.err.text, "rsmi_init"),
-	   "a library of something else");
+	ok(fake_node_open(&n) == -ENXIO && strstr(n.err.text, "rsmi_init"), "a library of something else");
 	n.env.rocm_library = LIBRARY;
 	ok(fake_node_open(&n) == -ENXIO, "no driver");
 	fake_node_write(&n, "");
@@ -42,8 +41,7 @@ static void test_counters(void)
 	init(&n);
 	fake_node_write(&n, "1 1000000 90000 50 1024 65536 ok\n0 70 80000 7 0 65536 no-id\n");
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == 2, "two GPUs");
-	ok(n.r.part[0].unit == 1 && n.r.part[1].unit == 0 &&
-		   n.r.part[0].quality == QUALITY_COUNTER,
+	ok(n.r.part[0].unit == 1 && n.r.part[1].unit == 0 && n.r.part[0].quality == QUALITY_COUNTER,
 	   "renderD128 is unit 0");
 	fake_node_write(&n, "1 1001000 90000 50 1024 65536 ok\n0 170 80000 7 0 65536 no-id\n");
 	ok(fake_node_read(&n) == 0 && n.uj[1] == 15259, "1000 counts of 15.259 uJ");
@@ -54,8 +52,7 @@ static void test_counters(void)
 		   gpu[0].value[GPU_VALUE_POWER_MW] == 90000 &&
 		   gpu[0].value[GPU_VALUE_POWER_LIMIT_MW] == 560000 &&
 		   gpu[0].value[GPU_VALUE_PROCESSES] == GPU_VALUE_UNKNOWN &&
-		   !strcmp(gpu[0].uuid, "AMD-abcdef0000000001-1") &&
-		   !strcmp(gpu[1].uuid, "AMD-renderD128"),
+		   !strcmp(gpu[0].uuid, "AMD-abcdef0000000001-1") && !strcmp(gpu[1].uuid, "AMD-renderD128"),
 	   "how busy, memory, power and its cap, id; what ROCm SMI does not tell is unknown");
 	fake_node_fini(&n);
 }
@@ -113,7 +110,8 @@ static void test_garbage(void)
 		fake_node_add(&n);
 	} while (!n.rejected);
 	fake_node_write(&n, "0 1100 0 0 0 0 ok\n");
-	ok(fake_node_read(&n) == 0 && n.uj[0] == 16784 - 1525, "all ones are rejected; then all energy is there");
+	ok(fake_node_read(&n) == 0 && n.uj[0] == 16784 - 1525,
+	   "all ones are rejected; then all energy is there");
 	fake_node_fini(&n);
 }
 
@@ -135,8 +133,7 @@ static void test_power(void)
 		   "%s", flags[i]);
 		n.uj[0] = 0;
 		first_ns = n.r.part[0].until_ns;
-		ok(fake_node_read(&n) == 0 &&
-			   fake_is_100_w(n.uj[0], n.r.part[0].until_ns - first_ns),
+		ok(fake_node_read(&n) == 0 && fake_is_100_w(n.uj[0], n.r.part[0].until_ns - first_ns),
 		   "100 W over some time");
 		fake_node_fini(&n);
 	}

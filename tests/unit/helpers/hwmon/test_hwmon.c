@@ -87,7 +87,9 @@ static const struct source_ops *ops(void)
 
 /* Slow meters are read every 20 ms here. */
 static const struct source_env here = {
-	.sys_root = "/", .slow_interval_ns = 20 * NSEC_PER_MSEC, .helper_dir = HELPER_DIR,
+	.sys_root = "/",
+	.slow_interval_ns = 20 * NSEC_PER_MSEC,
+	.helper_dir = HELPER_DIR,
 };
 
 static int machine_open(struct machine *m, const struct file *files)
@@ -133,8 +135,7 @@ static int machine_read_all(struct machine *m, uint64_t dt_ns)
 		for (i = 0; rc == 0 && i < m->r.nparts; i++)
 			uj[i] += m->r.part[i].energy_uj;
 		rejected += rc == 0 ? m->r.rejected : 0;
-	} while (rc == 0 && !rejected && !is_read_since(m, begin_ns) &&
-		 clock_mono_ns() - begin_ns < WAIT_NS);
+	} while (rc == 0 && !rejected && !is_read_since(m, begin_ns) && clock_mono_ns() - begin_ns < WAIT_NS);
 	for (i = 0; rc == 0 && i < m->r.nparts; i++)
 		m->r.part[i].energy_uj = uj[i];
 	if (rc == 0)
@@ -142,7 +143,10 @@ static int machine_read_all(struct machine *m, uint64_t dt_ns)
 	return rc;
 }
 
-/* The same for meters that were just opened. On a busy machine their helper may not have answered: -EIO until it has. */
+/*
+ * The same for meters that were just opened. On a busy machine their helper may not have
+ * answered: -EIO until it has.
+ */
 static int machine_read_first(struct machine *m, uint64_t dt_ns)
 {
 	uint64_t deadline = clock_mono_ns() + WAIT_NS;
@@ -205,14 +209,11 @@ static void test_rails(void)
 		{ "aem1", "power1", .rc = -ENODATA },
 		{ "power_meter", "Module Power Socket 0", .rc = -ENODATA },
 		{ "power_meter", "power1",
-		  .want = { DOMAIN_OTHER, .is_whole_node = true, .is_summed = true,
-			    .is_slow = true } },
+		  .want = { DOMAIN_OTHER, .is_whole_node = true, .is_summed = true, .is_slow = true } },
 		{ "power_meter", "CPU Power Socket 1", .want = { DOMAIN_CPU, .unit = 1 } },
 		{ "power_meter", "SysIO Power Socket 1", .want = { DOMAIN_CPU, .unit = 1 } },
-		{ "power_meter", "Grace Power Socket 0",
-		  .want = { DOMAIN_DRAM, .contains_cpu = true } },
-		{ "aem1", "energy1",
-		  .want = { DOMAIN_OTHER, .is_whole_node = true, .is_slow = true } },
+		{ "power_meter", "Grace Power Socket 0", .want = { DOMAIN_DRAM, .contains_cpu = true } },
+		{ "aem1", "energy1", .want = { DOMAIN_OTHER, .is_whole_node = true, .is_slow = true } },
 		{ "ibmpowernv", "System", .want = { DOMAIN_OTHER, .is_whole_node = true } },
 		{ "ibmpowernv", "Chip 4", .want = { DOMAIN_CPU, .unit = 4 } },
 		{ "ibmpowernv", "Chip 8", .want = { DOMAIN_CPU, .unit = SOCKETS_MAX - 1 } },
@@ -228,10 +229,8 @@ static void test_rails(void)
 		int rc = hwmon_rail_of(t[i].chip, t[i].label, t[i].nth, &got, &why);
 
 		ok(rc == t[i].rc && (rc == 0 || why) && got.domain == t[i].want.domain &&
-			   got.unit == t[i].want.unit &&
-			   got.is_whole_node == t[i].want.is_whole_node &&
-			   got.is_summed == t[i].want.is_summed &&
-			   got.is_slow == t[i].want.is_slow &&
+			   got.unit == t[i].want.unit && got.is_whole_node == t[i].want.is_whole_node &&
+			   got.is_summed == t[i].want.is_summed && got.is_slow == t[i].want.is_slow &&
 			   got.contains_cpu == t[i].want.contains_cpu && !got.max_w == (rc < 0),
 		   "%s, %s: %d", t[i].chip, t[i].label, rc);
 	}
@@ -275,8 +274,7 @@ static void test_refused(void)
 		if (!ok(rc == -ENODEV && strstr(m.err.text, t[i].says), "%s", t[i].name))
 			diag("%d: %s", rc, m.err.text);
 	}
-	is_int(ops()->open(&elsewhere, &m.source, &m.err), -ENODEV,
-	       "another SysRoot is not libsensors'");
+	is_int(ops()->open(&elsewhere, &m.source, &m.err), -ENODEV, "another SysRoot is not libsensors'");
 	ops()->close(NULL);
 }
 
@@ -331,8 +329,7 @@ static uint64_t both_sampled(struct machine *m, int times)
 		uint64_t t0 = sampled_ns(m, 0);
 		uint64_t t1 = sampled_ns(m, 1);
 
-		while ((sampled_ns(m, 0) == t0 || sampled_ns(m, 1) == t1) &&
-		       clock_mono_ns() < deadline) {
+		while ((sampled_ns(m, 0) == t0 || sampled_ns(m, 1) == t1) && clock_mono_ns() < deadline) {
 			if (machine_read(m, SECOND_NS) == 0)
 				uj += part(m, DOMAIN_OTHER, 0)->energy_uj;
 			(void)nanosleep(&pause, NULL);
@@ -428,18 +425,12 @@ static void test_grace(void)
 }
 
 static const struct file power9[] = {
-	{ "hwmon0/name", "ibmpowernv\n" },
-	{ "hwmon0/power1_input", "440000000\n" },
-	{ "hwmon0/power1_label", "System\n" },
-	{ "hwmon0/power2_input", "90000000\n" },
-	{ "hwmon0/power2_label", "Chip 0 \n" },
-	{ "hwmon0/power3_input", "20000000\n" },
-	{ "hwmon0/power3_label", "Chip 0 Vdd\n" },
-	{ "hwmon0/energy1_input", "7000000\n" },
-	{ "hwmon0/energy1_label", "System\n" },
-	{ "hwmon1/name", "power_meter\n" },
-	{ "hwmon1/power1_average", "440000000\n" },
-	{ 0 },
+	{ "hwmon0/name", "ibmpowernv\n" },	    { "hwmon0/power1_input", "440000000\n" },
+	{ "hwmon0/power1_label", "System\n" },	    { "hwmon0/power2_input", "90000000\n" },
+	{ "hwmon0/power2_label", "Chip 0 \n" },	    { "hwmon0/power3_input", "20000000\n" },
+	{ "hwmon0/power3_label", "Chip 0 Vdd\n" },  { "hwmon0/energy1_input", "7000000\n" },
+	{ "hwmon0/energy1_label", "System\n" },	    { "hwmon1/name", "power_meter\n" },
+	{ "hwmon1/power1_average", "440000000\n" }, { 0 },
 };
 
 static void test_power9(void)
@@ -495,16 +486,14 @@ static void test_counter(void)
 		return;
 	}
 	is_int(machine_read_all(&m, SECOND_NS), 0, "the first reading");
-	ok(part(&m, DOMAIN_CPU, 0)->is_new_base && !part(&m, DOMAIN_CPU, 0)->energy_uj,
-	   "is the base");
+	ok(part(&m, DOMAIN_CPU, 0)->is_new_base && !part(&m, DOMAIN_CPU, 0)->energy_uj, "is the base");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		int rc;
 
 		put("hwmon3/energy1_input", t[i].text);
 		memset(&m.r, 0, sizeof(m.r));
 		rc = machine_read_all(&m, SECOND_NS);
-		if (!ok(rc == t[i].rc && (rc < 0 || part(&m, DOMAIN_CPU, 0)->energy_uj ==
-							    t[i].uj) &&
+		if (!ok(rc == t[i].rc && (rc < 0 || part(&m, DOMAIN_CPU, 0)->energy_uj == t[i].uj) &&
 				m.r.rejected == t[i].rejected,
 			"%s", t[i].name))
 			diag("%d, %" PRIu64 " uJ, %u rejected", rc,
@@ -560,8 +549,7 @@ static void test_power_faults(void)
 	is_u64(m.r.rejected, 1, "0 W from the only meter is rejected");
 	put("hwmon0/power1_input", "100000000\n");
 	(void)machine_read_all(&m, SECOND_NS);
-	ok(part(&m, DOMAIN_OTHER, 0)->until_ns > until &&
-		   part(&m, DOMAIN_OTHER, 0)->energy_uj > 0,
+	ok(part(&m, DOMAIN_OTHER, 0)->until_ns > until && part(&m, DOMAIN_OTHER, 0)->energy_uj > 0,
 	   "the next good one covers the time");
 	put("hwmon0/power1_input", "");
 	scratch_clear(HWMON);
@@ -617,8 +605,8 @@ static void test_slow_counter(void)
 			uj += rc == 0 ? part(&m, DOMAIN_OTHER, 0)->energy_uj : 0;
 			(void)nanosleep(&pause, NULL);
 		}
-		if (!ok(uj == t[i].uj && (rejected || !t[i].is_bad), "%.*s",
-			(int)strcspn(t[i].text, "\n"), t[i].text))
+		if (!ok(uj == t[i].uj && (rejected || !t[i].is_bad), "%.*s", (int)strcspn(t[i].text, "\n"),
+			t[i].text))
 			diag("%" PRIu64 " uJ, %d", uj, rejected);
 		is_int(machine_read(&m, SECOND_NS), t[i].rc, "  the next tick has the same result");
 	}
@@ -630,10 +618,9 @@ static void test_slow_counter(void)
 
 static bool enter_namespace(void)
 {
-	return unshare(CLONE_NEWNS) == 0 &&
-	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	       mount("ceems-test", "/sys/class", "tmpfs", 0, NULL) == 0 &&
-	       mkdir(HWMON, 0755) == 0 && mkdir(ACPI, 0755) == 0;
+	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("ceems-test", "/sys/class", "tmpfs", 0, NULL) == 0 && mkdir(HWMON, 0755) == 0 &&
+	       mkdir(ACPI, 0755) == 0;
 }
 
 int main(void)

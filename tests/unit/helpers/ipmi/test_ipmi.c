@@ -21,7 +21,8 @@ static char dir[] = SCRATCH_TEMPLATE;
 static void write_helper(const char *body)
 {
 	char text[1024];
-	int n = snprintf(text, sizeof(text), "#!/bin/sh\necho $$ >>pids\nt=%" PRIu64 "\n"
+	int n = snprintf(text, sizeof(text),
+			 "#!/bin/sh\necho $$ >>pids\nt=%" PRIu64 "\n"
 			 "echo meter ipmi other 0 power 25000 node\n%s\n",
 			 clock_mono_ns(), body);
 
@@ -101,8 +102,7 @@ static void test_refused(void)
 	} t[] = {
 		{ "DCMI is not supported", "echo 'never DCMI power reading: no such command'",
 		  "DCMI power reading: no such command" },
-		{ "an answer with control bytes", "printf 'never \\033[31mred\\n'",
-		  "?[31mred" },
+		{ "an answer with control bytes", "printf 'never \\033[31mred\\n'", "?[31mred" },
 	};
 	struct source_env env = {
 		.sys_root = "/nowhere",
@@ -156,8 +156,7 @@ static void test_samples(void)
 	ok(n.r.part[0].domain == DOMAIN_OTHER && n.r.part[0].is_whole_node, "the whole node");
 	is_int(n.r.part[0].quality, QUALITY_INTEGRATED, "integrated");
 	until = n.r.part[0].until_ns;
-	ok(until && until + NSEC_PER_SEC / 2 < clock_mono_ns(),
-	   "that reaches to the last sample");
+	ok(until && until + NSEC_PER_SEC / 2 < clock_mono_ns(), "that reaches to the last sample");
 	(void)node_read(&n);
 	is_u64(n.r.part[0].energy_uj, 0, "without a new sample nothing is used");
 	is_u64(n.r.part[0].until_ns, until, "and it reaches no further");
@@ -179,10 +178,8 @@ static void test_bad_answers(void)
 		{ "more words", "reading 1 ipmi 200000 2" },
 		{ "negative", "reading 1 ipmi -200000" },
 		{ "a megawatt", "reading $((t - 2500000000)) ipmi 1000000000" },
-		{ "what the dynamic linker says",
-		  "error while loading shared libraries: libfreeipmi.so.17" },
-		{ "a long line",
-		  "$(head -c 5000 /dev/zero | tr '\\0' x)" },
+		{ "what the dynamic linker says", "error while loading shared libraries: libfreeipmi.so.17" },
+		{ "a long line", "$(head -c 5000 /dev/zero | tr '\\0' x)" },
 	};
 	char body[512];
 	struct node n;
@@ -190,13 +187,12 @@ static void test_bad_answers(void)
 
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		(void)snprintf(body, sizeof(body),
-			       			       "echo reading $((t - 3000000000)) ipmi 100000\n"
+			       "echo reading $((t - 3000000000)) ipmi 100000\n"
 			       "echo \"%s\"\n"
 			       "echo reading $((t - 1000000000)) ipmi 100000\n"
 			       "exec sleep 60",
 			       t[i].line);
-		if (!ok(node_open(&n, body) == 0 && read_until(&n, 200000000, 1), "%s",
-			t[i].name))
+		if (!ok(node_open(&n, body) == 0 && read_until(&n, 200000000, 1), "%s", t[i].name))
 			diag("%s", n.err.text);
 		is_u64(n.energy_uj, 200000000, "costs one reading and no joule");
 		is_u64(n.rejected, 1, "that is counted");
@@ -298,8 +294,7 @@ static void test_flood(void)
 
 int main(void)
 {
-	if (!mkdtemp(dir) || chdir(dir) < 0 || mkdir("dev", 0700) < 0 ||
-	    !scratch_write("dev/ipmi0", "", 0))
+	if (!mkdtemp(dir) || chdir(dir) < 0 || mkdir("dev", 0700) < 0 || !scratch_write("dev/ipmi0", "", 0))
 		return skip_all("no folder of its own");
 	test_refused();
 	test_samples();

@@ -65,7 +65,8 @@ static const struct {
 	{ "a path", "URL=https://bmc/redfish\n" USER, 0600, -EINVAL, ":1: URL: is not" },
 	{ "a user in it", "URL=https://a:" SECRET "@bmc\n", 0600, -EINVAL, ":1: URL: is not" },
 	{ "another scheme", "URL=file:///etc/passwd\n" USER, 0600, -EINVAL, ":1: URL:" },
-	{ "PowerControl", "PowerControl=0,x\n", 0600, -EINVAL, ":1: PowerControl: 'x' is not a number below 16" },
+	{ "PowerControl", "PowerControl=0,x\n", 0600, -EINVAL,
+	  ":1: PowerControl: 'x' is not a number below 16" },
 	{ "no PowerControl", "PowerControl=\n", 0600, -EINVAL, ":1: PowerControl: is empty" },
 	{ "auth", "Auth=digest\n", 0600, -EINVAL, ":1: Auth: 'digest' is not" },
 	{ "relative CAFile", "CAFile=x.pem\n", 0600, -EINVAL, ":1: CAFile: 'x.pem' is not" },
@@ -92,15 +93,14 @@ static void test_conf(void)
 		const char *path = write_conf(bad_confs[i].text, bad_confs[i].mode);
 
 		is_int(redfish_conf_read(path, &c, &err), bad_confs[i].rc, bad_confs[i].name);
-		if (!ok(!strncmp(err.text, path, strlen(path)) &&
-				strstr(err.text, bad_confs[i].why),
+		if (!ok(!strncmp(err.text, path, strlen(path)) && strstr(err.text, bad_confs[i].why),
 			"  file and reason are named"))
 			diag("%s", err.text);
 		look(err.text);
 	}
 	is_int(redfish_conf_read("/nowhere", &c, NULL), -ENOENT, "no file");
-	is_int(redfish_conf_read(write_conf("URL=HTTPS://[::1]:8443/\nauth=BASIC\n" USER, 0600), &c,
-				 NULL), 0, "a good one");
+	is_int(redfish_conf_read(write_conf("URL=HTTPS://[::1]:8443/\nauth=BASIC\n" USER, 0600), &c, NULL), 0,
+	       "a good one");
 	is_str(c.url, "HTTPS://[::1]:8443", "  its address, without the slash");
 	is_str(c.password, SECRET "\\ #x", "  its password, of any characters");
 	ok(c.basic_auth && !c.chassis[0] && !c.ca_file[0], "  the rest");
@@ -133,22 +133,21 @@ static const struct {
 	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":NaN}]}", REDFISH_POWER, -EINVAL, 0, 0 },
 	{ "{\"PowerWatts\":{\"Reading\":\"NaN\"}}", REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
 	{ "{\"PowerWatts\":400}", REDFISH_ENVIRONMENT, -ENODATA, 0, 0 },
-	{ "{\"EnergyJoules\":{\"Reading\":-1},\"PowerWatts\":{\"Reading\":400}}",
-	  REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
+	{ "{\"EnergyJoules\":{\"Reading\":-1},\"PowerWatts\":{\"Reading\":400}}", REDFISH_ENVIRONMENT,
+	  -ERANGE, 0, 0 },
 	{ "{\"EnergyJoules\":{\"Reading\":1e14}}", REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
 	{ "{\"EnergykWh\":{\"Reading\":3e6}}", REDFISH_ENVIRONMENT, -ERANGE, 0, 0 },
-	{ "{\"EnergyJoules\":{\"Reading\":0},\"EnergykWh\":{\"Reading\":0}}", REDFISH_ENVIRONMENT,
-	  -ENODATA, 0, 0 },
-	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":400.25},{\"PowerConsumedWatts\":9}]}",
-	  REDFISH_POWER, 0, 1u << REDFISH_CONSUMED, 400250 },
-	{ "{\"PowerControl\":[{\"PowerMetrics\":{\"AverageConsumedWatts\":399}}]}", REDFISH_POWER,
-	  0, 1u << REDFISH_AVERAGE, 399000 },
-	{ "{\"PowerWatts\":{\"Reading\":412}}", REDFISH_ENVIRONMENT, 0, 1u << REDFISH_WATTS,
-	  412000 },
-	{ "{\"EnergyJoules\":{\"Reading\":1000.5},\"PowerWatts\":{\"Reading\":null}}",
-	  REDFISH_ENVIRONMENT, 0, 1u << REDFISH_JOULES, 1000500000 },
-	{ "{\"EnergykWh\":{\"Reading\":2.5},\"PowerWatts\":{\"Reading\":400}}",
-	  REDFISH_ENVIRONMENT, 0, 1u << REDFISH_WATTS | 1u << REDFISH_KWH, 400000 },
+	{ "{\"EnergyJoules\":{\"Reading\":0},\"EnergykWh\":{\"Reading\":0}}", REDFISH_ENVIRONMENT, -ENODATA,
+	  0, 0 },
+	{ "{\"PowerControl\":[{\"PowerConsumedWatts\":400.25},{\"PowerConsumedWatts\":9}]}", REDFISH_POWER, 0,
+	  1u << REDFISH_CONSUMED, 400250 },
+	{ "{\"PowerControl\":[{\"PowerMetrics\":{\"AverageConsumedWatts\":399}}]}", REDFISH_POWER, 0,
+	  1u << REDFISH_AVERAGE, 399000 },
+	{ "{\"PowerWatts\":{\"Reading\":412}}", REDFISH_ENVIRONMENT, 0, 1u << REDFISH_WATTS, 412000 },
+	{ "{\"EnergyJoules\":{\"Reading\":1000.5},\"PowerWatts\":{\"Reading\":null}}", REDFISH_ENVIRONMENT, 0,
+	  1u << REDFISH_JOULES, 1000500000 },
+	{ "{\"EnergykWh\":{\"Reading\":2.5},\"PowerWatts\":{\"Reading\":400}}", REDFISH_ENVIRONMENT, 0,
+	  1u << REDFISH_WATTS | 1u << REDFISH_KWH, 400000 },
 	{ "{\"EnergykWh\":{\"Reading\":2}}", REDFISH_ENVIRONMENT, 0, 1u << REDFISH_KWH,
 	  UINT64_C(7200000000000) },
 };
@@ -161,12 +160,13 @@ static void test_answers(void)
 		struct redfish_values v = { 0 };
 		unsigned int kind = 0;
 
-		is_int(redfish_json_values(answers[i].json, strlen(answers[i].json),
-					   answers[i].resource, 1, &v, NULL), answers[i].rc,
-		       answers[i].json);
+		is_int(redfish_json_values(answers[i].json, strlen(answers[i].json), answers[i].resource, 1,
+					   &v, NULL),
+		       answers[i].rc, answers[i].json);
 		while (kind < REDFISH_KINDS - 1 && !(v.has & 1u << kind))
 			kind++;
-		ok(v.has == answers[i].has && (!v.has || v.value[kind] == answers[i].value), "  what it says");
+		ok(v.has == answers[i].has && (!v.has || v.value[kind] == answers[i].value),
+		   "  what it says");
 	}
 }
 
@@ -192,8 +192,9 @@ static void test_links(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(links); i++)
-		is_int(redfish_json_link(links[i].json, strlen(links[i].json), "Chassis", path,
-					 sizeof(path), NULL), links[i].rc, links[i].json);
+		is_int(redfish_json_link(links[i].json, strlen(links[i].json), "Chassis", path, sizeof(path),
+					 NULL),
+		       links[i].rc, links[i].json);
 	is_str(path, "/redfish/v1/Chassis", "  the link");
 }
 
@@ -210,7 +211,8 @@ static bool make_certificate(const char *name, const char *key, const char *san)
 	(void)snprintf(command, sizeof(command),
 		       "cd %s && openssl req -x509 -newkey ec -pkeyopt "
 		       "ec_paramgen_curve:prime256v1 -nodes -keyout %s -out %s -days 2 "
-		       "-subj /CN=bmc -addext subjectAltName=%s 2>/dev/null", dir, key, name, san);
+		       "-subj /CN=bmc -addext subjectAltName=%s 2>/dev/null",
+		       dir, key, name, san);
 	return system(command) == 0;
 }
 
@@ -288,7 +290,8 @@ struct run {
 /* CONF behind the address and the user. */
 static int run_open(struct run *r, const char *mode, const char *conf, struct errmsg *err)
 {
-	struct source_env env = { .slow_interval_ns = INTERVAL_NS, .helper_dir = HELPER_DIR,
+	struct source_env env = { .slow_interval_ns = INTERVAL_NS,
+				  .helper_dir = HELPER_DIR,
 				  .sys_root = dir };
 	char text[PATH_MAX + 256];
 	int rc;
@@ -422,7 +425,8 @@ static void test_sessions(void)
 
 	test_power("", "{\"PowerConsumedWatts\":400}", trust, CONSUMED);
 	is_u64(requests("POST"), 1, "one session for all");
-	test_power("environment", "{\"PowerWatts\":{\"Reading\":400}}", trust, "PowerWatts of chassis Node, ");
+	test_power("environment", "{\"PowerWatts\":{\"Reading\":400}}", trust,
+		   "PowerWatts of chassis Node, ");
 	is_u64(requests("GET /redfish/v1/Chassis/Node/Power"), 1, "Power is read once, for the list");
 	(void)snprintf(conf, sizeof(conf), "%s\nAuth=basic", trust);
 	test_power("basic", "{\"PowerConsumedWatts\":400}", conf, CONSUMED);
@@ -537,8 +541,7 @@ static void test_late_first(void)
 	ok(run_until(&r, &r.until_ns, 1), "  answers");
 	kept = r.state;
 	run_close(&r);
-	(void)snprintf(values, sizeof(values), "{\"EnergyJoules\":{\"Reading\":%" PRIu64 "}}",
-		       1000 + away_j);
+	(void)snprintf(values, sizeof(values), "{\"EnergyJoules\":{\"Reading\":%" PRIu64 "}}", 1000 + away_j);
 	set("values.json", values);
 	is_int(run_open(&r, "error", trust, &err), 0, "after it");
 	r.state = kept;
@@ -603,8 +606,8 @@ static void test_absurd(void)
 	for (i = 0; i < ARRAY_SIZE(absurd); i++) {
 		char raw[128];
 
-		(void)snprintf(raw, sizeof(raw),
-			       "{\"PowerControl\":[{\"PowerConsumedWatts\":%s}]}", absurd[i]);
+		(void)snprintf(raw, sizeof(raw), "{\"PowerControl\":[{\"PowerConsumedWatts\":%s}]}",
+			       absurd[i]);
 		set("raw", raw);
 		set("mode", "raw");
 		r.rejected = 0;
@@ -662,8 +665,8 @@ static void test_refused(void)
 		return;
 	ok(wait_requests("POST", 2), "  it is tried again");
 	tries = requests("POST");
-	ok(clock_mono_ns() - r.opened_ns > (tries - 1) * 30 * INTERVAL_NS, "  after %zu tries at most 1 in 30 intervals",
-	   tries);
+	ok(clock_mono_ns() - r.opened_ns > (tries - 1) * 30 * INTERVAL_NS,
+	   "  after %zu tries at most 1 in 30 intervals", tries);
 	set("mode", "");
 	ok(run_until(&r, &r.energy_uj, 1), "  and is read once the BMC takes it");
 	is_str(ops->why(r.source), "", "  nothing is wrong any more");
@@ -747,13 +750,15 @@ static const struct {
 	{ "by the chassis' names", "Chassis=B2,Tray", "", 600, "PowerWatts of chassis B2 + Tray, " },
 	{ "all, by name, once", "Chassis=Enc,B1,Tray", "", 1000, "PowerWatts of chassis Enc, " },
 	{ "an unknown UUID", "", "ffffffff-4455-6677-8899-aabbccddeeff", 0,
-	  "none of its 2 systems (S1, S2) has this machine's UUID ffffffff-4455-6677-8899-aabbccddeeff: set System" },
+	  "none of its 2 systems (S1, S2) has this machine's UUID ffffffff-4455-6677-8899-aabbccddeeff: "
+	  "set System" },
 	{ "a system that is not there", "System=S3", "", 0, "no system S3; it has S1, S2" },
 	{ "a chassis that is not there", "Chassis=X", "", 0, "no chassis X shows power" },
 };
 
 static const char *const listed[] = {
-	"chassis Enc: PowerWatts 1000.0 W: not counted, it belongs to several systems; Chassis=Enc counts it\n",
+	"chassis Enc: PowerWatts 1000.0 W: not counted, it belongs to several systems; Chassis=Enc counts "
+	"it\n",
 	"chassis B1: PowerWatts 380.0 W: counted, by PowerWatts\n",
 	"chassis Tray: PowerWatts 100.0 W: not counted, it is within chassis B1\n",
 	"chassis Psu: PowerWatts 20.0 W: counted, by PowerWatts\n",
@@ -788,7 +793,8 @@ static void test_sums(void)
 			continue;
 		ok(run_until(&r, &r.energy_uj, 1), "  energy comes");
 		if (!r.late && !r.rejected)
-			is_u64(r.energy_uj, (r.until_ns - r.from_ns) * sums[i].watts / 1000, "  all of it, once");
+			is_u64(r.energy_uj, (r.until_ns - r.from_ns) * sums[i].watts / 1000,
+			       "  all of it, once");
 		ops->describe(r.source, text, sizeof(text));
 		ok(strstr(text, sums[i].why) != NULL, "  described: %s", text);
 		for (k = 0; i == 0 && k < ARRAY_SIZE(listed); k++)
@@ -814,7 +820,8 @@ static void test_controls(void)
 	if (!r.late && !r.rejected)
 		is_u64(r.energy_uj, (r.until_ns - r.from_ns) * 407 / 1000, "  added up");
 	ops->describe(r.source, text, sizeof(text));
-	ok(strstr(text, "PowerConsumedWatts of chassis Node PowerControl[0] PowerControl[1]") != NULL, "  %s", text);
+	ok(strstr(text, "PowerConsumedWatts of chassis Node PowerControl[0] PowerControl[1]") != NULL, "  %s",
+	   text);
 	run_close(&r);
 
 	set("values.json", "{\"PowerMetrics\":{\"IntervalInMin\":2,\"AverageConsumedWatts\":400}}");
@@ -824,8 +831,9 @@ static void test_controls(void)
 	ops->describe(r.source, text, sizeof(text));
 	ok(strstr(text, "AverageConsumedWatts of chassis Node") != NULL, "  is named as it is");
 	is_u64(ops->lag(r.source), INTERVAL_NS + 120 * NSEC_PER_SEC, "  and lags by its window as well");
-	ok(strstr(ops->notes(r.source), "PowerControl[1] (CPUs): PowerConsumedWatts 7.0 W: not counted, usually "
-					"part of the first entry; PowerControl=1 counts it") != NULL,
+	ok(strstr(ops->notes(r.source),
+		  "PowerControl[1] (CPUs): PowerConsumedWatts 7.0 W: not counted, usually "
+		  "part of the first entry; PowerControl=1 counts it") != NULL,
 	   "  the other entry is listed");
 	run_close(&r);
 }
@@ -854,7 +862,8 @@ static void test_silent_port(void)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	ok(bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 && listen(fd, 5) == 0 &&
-		   getsockname(fd, (struct sockaddr *)&a, &len) == 0, "a port that says nothing");
+		   getsockname(fd, (struct sockaddr *)&a, &len) == 0,
+	   "a port that says nothing");
 	port = ntohs(a.sin_port);
 	test_dead("no handshake");
 	(void)close(fd);

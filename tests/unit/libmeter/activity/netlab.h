@@ -44,8 +44,7 @@ static inline void netlab_enter(const struct netlab *lab, int side)
 		diag("setns: %s", strerror(errno));
 }
 
-static inline bool netlab_shell(const struct netlab *lab, int side, const char *fmt, ...)
-	_printf_(3, 4);
+static inline bool netlab_shell(const struct netlab *lab, int side, const char *fmt, ...) _printf_(3, 4);
 static inline bool netlab_shell(const struct netlab *lab, int side, const char *fmt, ...)
 {
 	char cmd[512];
@@ -76,14 +75,17 @@ static inline bool netlab_configure(const struct netlab *lab, int side)
 }
 
 /*
- * Waits, at most 20 s, until the kernel has noticed that the other end is up. Before that, it drops what is sent, and on a
- * busy machine its work queue may take its time. The second command waits for what the kernel does in the same turn.
+ * Waits, at most 20 s, until the kernel has noticed that the other end is up. Before that, it drops what is
+ * sent, and on a busy machine its work queue may take its time. The second command waits for what the kernel
+ * does in the same turn.
  */
 static inline bool netlab_await_up(const struct netlab *lab, int side)
 {
-	return netlab_shell(lab, side,
-			    "i=0; until ip link show wire%d | grep -q 'state UP'; do "
-			    "i=$((i + 1)); [ $i -lt 1000 ] || exit 1; sleep 0.02; done; ip link set wire%d up", side, side);
+	return netlab_shell(
+		lab, side,
+		"i=0; until ip link show wire%d | grep -q 'state UP'; do "
+		"i=$((i + 1)); [ $i -lt 1000 ] || exit 1; sleep 0.02; done; ip link set wire%d up",
+		side, side);
 }
 
 static inline void netlab_close(struct netlab *lab)
@@ -118,7 +120,8 @@ static inline bool netlab_open(struct netlab *lab)
 	}
 	(void)wait(NULL);
 	netlab_enter(lab, -1);
-	return netlab_configure(lab, 0) && netlab_configure(lab, 1) && netlab_await_up(lab, 0) && netlab_await_up(lab, 1);
+	return netlab_configure(lab, 0) && netlab_configure(lab, 1) && netlab_await_up(lab, 0) &&
+	       netlab_await_up(lab, 1);
 }
 
 /* Segmentation by the sender's device (TSO), joining at the receiver's (GRO). */
@@ -178,9 +181,7 @@ static inline uint64_t netlab_repeats(const struct netlab *lab, int side)
 	netlab_enter(lab, side);
 	f = fopen("/proc/net/snmp", "re");
 	while (f && fgets(line, sizeof(line), f)) /* the line of names does not match */
-		if (sscanf(line,
-			   "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64,
-			   &repeats) == 1)
+		if (sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64, &repeats) == 1)
 			break;
 	if (f)
 		(void)fclose(f);

@@ -68,8 +68,7 @@ static inline void step_release(struct step *s)
 
 static inline bool step_open(struct step *s, const char *name)
 {
-	(void)snprintf(s->folder, sizeof(s->folder), "%s/tcplab-%d-%s", tcplab.v2_root,
-		       (int)getpid(), name);
+	(void)snprintf(s->folder, sizeof(s->folder), "%s/tcplab-%d-%s", tcplab.v2_root, (int)getpid(), name);
 	return mkdir(s->folder, 0755) == 0 && step_register(s);
 }
 
@@ -120,8 +119,7 @@ static inline struct probes_tcp_row row_of(const struct step *s)
 	struct probes_tcp_row row = { 0 };
 	int fd;
 
-	if (probes_map(probes, "tcp_rows", &fd) < 0 ||
-	    bpfsys_lookup(fd, &s->slot, &row) < 0)
+	if (probes_map(probes, "tcp_rows", &fd) < 0 || bpfsys_lookup(fd, &s->slot, &row) < 0)
 		row.closed.failed = UINT64_MAX;
 	return row;
 }
@@ -148,14 +146,14 @@ static inline bool is_seen_within(const struct step *s, uint64_t sent, uint64_t 
 	}
 	if (n.sent == sent && n.received == received && n.connections == connections)
 		return true;
-	diag("got %" PRIu64 " sent, %" PRIu64 " received, %" PRIu64 " connections; want %" PRIu64
-	     ", %" PRIu64 ", %" PRIu64,
+	diag("got %" PRIu64 " sent, %" PRIu64 " received, %" PRIu64 " connections; want %" PRIu64 ", %" PRIu64
+	     ", %" PRIu64,
 	     n.sent, n.received, n.connections, sent, received, connections);
 	return false;
 }
 
-static inline void is_seen(const struct step *s, uint64_t sent, uint64_t received,
-			   uint64_t connections, const char *what)
+static inline void is_seen(const struct step *s, uint64_t sent, uint64_t received, uint64_t connections,
+			   const char *what)
 {
 	ok(is_seen_within(s, sent, received, connections, TIMEOUT_NS), "%s", what);
 }
@@ -230,8 +228,7 @@ static inline const char *tcplab_open(void)
 	const char *top = getenv("top_builddir");
 	struct errmsg err = { 0 };
 
-	(void)snprintf(tcplab.helper, sizeof(tcplab.helper), "%s/bpf/ceems-bpf",
-		       top ? top : "../..");
+	(void)snprintf(tcplab.helper, sizeof(tcplab.helper), "%s/bpf/ceems-bpf", top ? top : "../..");
 	if (access(tcplab.helper, X_OK) < 0)
 		return "ceems-bpf is not built";
 	if (geteuid() != 0)

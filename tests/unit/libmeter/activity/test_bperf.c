@@ -25,8 +25,7 @@ static long page;
 
 enum { FAULTS, CLOCK, SWITCHES, TASK_CLOCK };
 
-static void add_event(struct hwevents *e, const char *name, uint32_t type, uint64_t config,
-		      uint8_t group)
+static void add_event(struct hwevents *e, const char *name, uint32_t type, uint64_t config, uint8_t group)
 {
 	struct hwevent *h = &e->event[e->n++];
 
@@ -66,8 +65,7 @@ struct step {
 	struct bperf *bperf;
 };
 
-static int register_folder(struct probes *p, const struct folder *f, uint32_t groups,
-			   uint32_t *ret_slot)
+static int register_folder(struct probes *p, const struct folder *f, uint32_t groups, uint32_t *ret_slot)
 {
 	return probes_register(p, is_v2 ? f->id : 0, is_v2 ? 0 : f->id, groups, ret_slot);
 }
@@ -75,8 +73,7 @@ static int register_folder(struct probes *p, const struct folder *f, uint32_t gr
 static bool step_register(struct step *s, const char *name, uint32_t groups)
 {
 	memset(s, 0, sizeof(*s));
-	return probes_open(bpfrig_dir, &s->probes, NULL) == 0 &&
-	       folder_make_own(&s->folder, root, name) &&
+	return probes_open(bpfrig_dir, &s->probes, NULL) == 0 && folder_make_own(&s->folder, root, name) &&
 	       register_folder(s->probes, &s->folder, groups, &s->slot) == 0;
 }
 
@@ -178,10 +175,8 @@ static pid_t child_stopped(const struct step *s, void (*work)(void *), void *arg
 		work(arg);
 		_exit(0);
 	}
-	return pid > 0 && child_wait_stopped(pid) && has_left_cpu(pid) &&
-			       folder_join(&s->folder, pid) ?
-		       pid :
-		       -1;
+	return pid > 0 && child_wait_stopped(pid) && has_left_cpu(pid) && folder_join(&s->folder, pid) ? pid :
+													 -1;
 }
 
 static bool child_ends(pid_t pid)
@@ -197,8 +192,7 @@ static bool child_ends(pid_t pid)
 static void touch(unsigned int pages)
 {
 	size_t size = pages * (size_t)page;
-	volatile char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				 -1, 0);
+	volatile char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t i;
 
 	if (at == MAP_FAILED)
@@ -318,8 +312,7 @@ static void work_busy(void *arg)
 
 static struct busy *busy_make(void)
 {
-	struct busy *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			      -1, 0);
+	struct busy *b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return b == MAP_FAILED ? NULL : b;
 }
@@ -459,8 +452,7 @@ static void test_refused(void)
 	       "nobody's slot");
 	memset(&none, 0, sizeof(none));
 	add_event(&none, "nonsense", PERF_TYPE_SOFTWARE, 4711, 0);
-	ok(bperf_open(s.probes, s.slot, &none, cpus, ncpus, &b, &err) < 0,
-	   "an event that is not there");
+	ok(bperf_open(s.probes, s.slot, &none, cpus, ncpus, &b, &err) < 0, "an event that is not there");
 	diag("%s", err.text);
 	ok(counters_are_gone(s.probes), "no failed open left a counter behind");
 	is_u64(bpfrig_link_id(LINK_HW_SWITCH), 0, "nor attached the program");
@@ -494,9 +486,9 @@ static void test_no_pmu(void)
 	add_event(&e, "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0);
 	if (!ok(step_register(&s, "pmu", 1u << PROBES_HW), "a step"))
 		return;
-	is_int(bperf_open(s.probes, s.slot, &e, cpus, ncpus, &b, &err), -ENOENT,
-	       "no PMU: perf's own error");
-	ok(counters_are_gone(s.probes) && !bpfrig_link_lives(bpfrig_link_id(LINK_HW_SWITCH)), "nothing is left");
+	is_int(bperf_open(s.probes, s.slot, &e, cpus, ncpus, &b, &err), -ENOENT, "no PMU: perf's own error");
+	ok(counters_are_gone(s.probes) && !bpfrig_link_lives(bpfrig_link_id(LINK_HW_SWITCH)),
+	   "nothing is left");
 	diag("%s", err.text);
 	step_end(&s);
 }
@@ -798,8 +790,7 @@ static void test_slot_used_again(void)
 		return;
 	/* until we are given the same slot */
 	for (i = 0; i < PROBES_SLOTS && next.slot != slot; i++) {
-		if (register_folder(next.probes, &next.folder, 1u << PROBES_HW,
-				    &next.slot) < 0)
+		if (register_folder(next.probes, &next.folder, 1u << PROBES_HW, &next.slot) < 0)
 			break;
 		if (next.slot != slot && n < ARRAY_SIZE(spare))
 			spare[n++] = next.slot;
@@ -855,8 +846,8 @@ static enum outcome run_more_cpus(void)
 	pid_t pid;
 
 	software(&e);
-	if (!b || !step_register(&s, "one", 1u << PROBES_HW) ||
-	    !step_register(&t, "all", 1u << PROBES_HW) || step_open_on(&s, &e, cpus, 1) < 0)
+	if (!b || !step_register(&s, "one", 1u << PROBES_HW) || !step_register(&t, "all", 1u << PROBES_HW) ||
+	    step_open_on(&s, &e, cpus, 1) < 0)
 		return BROKEN;
 	lost = probes_lost(s.probes, PROBES_HW);
 	pid = child_stopped(&s, work_busy, b);
@@ -888,8 +879,7 @@ static void test_yield(void)
 	pid_t pid;
 
 	software(&e);
-	if (!ok(b && step_begin(&s, "yields") && step_register(&t, "later", 1u << PROBES_HW),
-		"a step"))
+	if (!ok(b && step_begin(&s, "yields") && step_register(&t, "later", 1u << PROBES_HW), "a step"))
 		return;
 	pid = child_stopped(&s, work_busy, b);
 	(void)kill(pid, SIGCONT);
@@ -959,8 +949,7 @@ static bool holder_start(const char *name, pid_t *ret, struct folder *ret_folder
 	(void)fflush(NULL);
 	*ret = fork();
 	if (*ret == 0) {
-		if (!step_begin(&s, name) ||
-		    write(fds[1], &s.folder, sizeof(s.folder)) != sizeof(s.folder))
+		if (!step_begin(&s, name) || write(fds[1], &s.folder, sizeof(s.folder)) != sizeof(s.folder))
 			_exit(1);
 		for (;;)
 			(void)pause();
@@ -1057,11 +1046,9 @@ static void run_tests(void)
 	test_refused();
 	test_no_pmu();
 	test_ring();
-	test_exact("4,000 threads: the count is exact",
-		   work_threads, 4000);
+	test_exact("4,000 threads: the count is exact", work_threads, 4000);
 	test_three_ways();
-	test_exact("600 children, some of which exec: each counts once",
-		   work_forks, 600);
+	test_exact("600 children, some of which exec: each counts once", work_forks, 600);
 	try(run_living, "20 readings of a running task and one after it: each exact");
 	try(run_with_owner, "what slurmstepd does in the step's cgroup is not the step's");
 	test_slot_used_again();

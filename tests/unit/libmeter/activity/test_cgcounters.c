@@ -98,8 +98,8 @@ static void test_open_fails(void)
 		{ "just enough", "/step_1", "", 0, 13, 0, 0 },
 		{ "by v1", "", "/step_1", 0, 13, 0, 0 },
 		{ "one CPU is offline", "/step_1", "", 4, 13, 0, 0 },
-		{ "all processes, no cgroup: one descriptor for each event and CPU",
-		  NULL, NULL, 0, 12, 0, 0 },
+		{ "all processes, no cgroup: one descriptor for each event and CPU", NULL, NULL, 0, 12, 0,
+		  0 },
 	};
 	size_t i;
 	uint32_t cpu;
@@ -121,8 +121,7 @@ static void test_open_fails(void)
 		/* what was given back can be had again */
 		f.fails_after = 0;
 		memset(f.is_offline, 0, sizeof(f.is_offline));
-		ok(t[i].max_fds < 12 ||
-			   cgcounters_open(c, NULL, all_cpus, FAKE_CPUS, &set) == 0,
+		ok(t[i].max_fds < 12 || cgcounters_open(c, NULL, all_cpus, FAKE_CPUS, &set) == 0,
 		   "the descriptors of this set can be used again");
 		if (t[i].max_fds >= 12)
 			cgcounters_close(set);
@@ -143,7 +142,10 @@ static void test_scaling(void)
 		{ "half the time", 100, 50, { 1000, 500, 7 }, { 2000, 1000, 14 } },
 		{ "others had the counters all the time", 100, 0, { 0 }, { 0 } },
 		{ "half the time: the lost interval is not added",
-		  100, 50, { 600, 300, 3 }, { 1200, 600, 6 } },
+		  100,
+		  50,
+		  { 600, 300, 3 },
+		  { 1200, 600, 6 } },
 		{ "counters went back", 100, 100, { (uint64_t)-900, 0, 0 }, { 0 } },
 		{ "too large", 1ull << 40, 1, { 1ull << 40, 0, 0 }, { UINT64_MAX, 0, 0 } },
 		{ "the next interval counts from there", 10, 10, { 5, 5, 5 }, { 5, 5, 5 } },
@@ -249,8 +251,8 @@ static void work(const struct folders *f)
 	if (pid < 0)
 		exit(99);
 	if (!pid) {
-		char *p = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (p == MAP_FAILED || folders_enter(f) < 0)

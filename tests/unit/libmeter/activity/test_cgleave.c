@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes that leave the cgroups of a step, against the running kernel: needs root. The cgroups are the test's own, on
- * the hierarchies that the machine has, with names as Slurm gives.
+ * Processes that leave the cgroups of a step, against the running kernel: needs root. The cgroups are the
+ * test's own, on the hierarchies that the machine has, with names as Slurm gives.
  */
 #include <signal.h>
 #include <sys/prctl.h>
@@ -27,12 +27,14 @@ static void test_paths(void)
 		{ "/", true, -ENOENT, "" },
 		{ "/system.slice/slurmd.service", true, -ENOENT, "" },
 		{ "/system.slice/slurmstepd.scope/system", true, -ENOENT, "" },
-		{ "/system.slice/slurmstepd.scope/job_7/step_0/slurm", true, 0, "/system.slice/slurmstepd.scope/system" },
+		{ "/system.slice/slurmstepd.scope/job_7/step_0/slurm", true, 0,
+		  "/system.slice/slurmstepd.scope/system" },
 		{ "/system.slice/n1_slurmstepd.scope/job_7/step_batch/user/task_0", true, 0,
 		  "/system.slice/n1_slurmstepd.scope/system" },
 		{ "/slurmstepd.scope/sEKNKTV3WPV500/step_extern/slurm", true, 0, "/slurmstepd.scope/system" },
 		{ "/job_7/step_0/slurm", true, 0, "/system" },
-		{ "/a/job_7/step_0/user/task_0/b/job_1/step_0/slurm", true, 0, "/a/job_7/step_0/user/task_0/b/system" },
+		{ "/a/job_7/step_0/user/task_0/b/job_1/step_0/slurm", true, 0,
+		  "/a/job_7/step_0/user/task_0/b/system" },
 		{ "/slurm/uid_1000/job_7/step_0", true, 0, "/slurm/uid_1000/system" },
 		{ "/", false, -ENOENT, "" },
 		{ "/slurm/uid_1000", false, -ENOENT, "" },
@@ -46,7 +48,8 @@ static void test_paths(void)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		to[0] = '\0';
 		diag("%s %s", rows[i].is_v2 ? "v2" : "v1", rows[i].path);
-		is_int(cgleave_path(rows[i].path, rows[i].is_v2, to, sizeof(to)), rows[i].rc, "  leads somewhere or not");
+		is_int(cgleave_path(rows[i].path, rows[i].is_v2, to, sizeof(to)), rows[i].rc,
+		       "  leads somewhere or not");
 		is_str(to, rows[i].to, "  to");
 	}
 	is_int(cgleave_path("/slurm/uid_0/job_7", false, to, 6), -ENAMETOOLONG, "no room");
@@ -66,7 +69,8 @@ struct tree {
 static size_t folders_of(int hier, const char *const **ret)
 {
 	*ret = hier == HIER_V2 ? v2_folders : v1_folders;
-	return hier == HIER_V2 ? sizeof(v2_folders) / sizeof(*v2_folders) : sizeof(v1_folders) / sizeof(*v1_folders);
+	return hier == HIER_V2 ? sizeof(v2_folders) / sizeof(*v2_folders) :
+				 sizeof(v1_folders) / sizeof(*v1_folders);
 }
 
 static const char *step_folder(int hier)
@@ -116,7 +120,8 @@ static void tree_make(struct tree *t)
 		if (!own[0] || cgmount_find(controllers[i], own, root, sizeof(root)) < 0)
 			continue;
 		(void)snprintf(t->base[i], sizeof(t->base[i]), "%s/ceems-test-%d", root, (int)getpid());
-		(void)snprintf(t->path[i], sizeof(t->path[i]), "%s/ceems-test-%d", own[1] ? own : "", (int)getpid());
+		(void)snprintf(t->path[i], sizeof(t->path[i]), "%s/ceems-test-%d", own[1] ? own : "",
+			       (int)getpid());
 		if (!make_folders(t->base[i], i)) {
 			diag("%s: cannot make %s: %s", hier_names[i], t->base[i], strerror(errno));
 			remove_folders(t->base[i], i);
@@ -215,7 +220,8 @@ static bool are_in_place(const struct tree *t, const pid_t pid[4])
 			const char *want = !leaves[k] ? step_folder(i) : i == HIER_V2 ? "/system" : "";
 
 			if (!is_in(pid[k], i, t->path[i], want)) {
-				(void)fprintf(stderr, "# %s: process %d is not in %s%s\n", hier_names[i], k, t->path[i], want);
+				(void)fprintf(stderr, "# %s: process %d is not in %s%s\n", hier_names[i], k,
+					      t->path[i], want);
 				right = false;
 			}
 		}

@@ -60,62 +60,45 @@ static void test_match(void)
 	} t[] = {
 		{ "empty line", "", NULL, "/a", NULL },
 		{ "cut line", "31 23 0:28 / /mnt rw", NULL, "/a", NULL },
-		{ "no separator", "31 23 0:28 / /mnt rw shared:1 x y z", NULL, "/a",
+		{ "no separator", "31 23 0:28 / /mnt rw shared:1 x y z", NULL, "/a", NULL },
+		{ "other file system", "31 23 0:28 / /mnt rw - tmpfs tmpfs rw", NULL, "/a", NULL },
+		{ "v1 where v2 is asked", "31 23 0:28 / /mnt rw - " V1 "cpuacct", NULL, "/a", NULL },
+		{ "v2 where v1 is asked", "31 23 0:28 / /mnt rw - cgroup2 cgroup2 rw", "cpuacct", "/a",
 		  NULL },
-		{ "other file system", "31 23 0:28 / /mnt rw - tmpfs tmpfs rw", NULL,
-		  "/a", NULL },
-		{ "v1 where v2 is asked", "31 23 0:28 / /mnt rw - " V1 "cpuacct", NULL,
-		  "/a", NULL },
-		{ "v2 where v1 is asked", "31 23 0:28 / /mnt rw - cgroup2 cgroup2 rw",
-		  "cpuacct", "/a", NULL },
-		{ "other controller", "31 23 0:28 / /mnt rw - " V1 "cpu", "cpuacct", "/a",
+		{ "other controller", "31 23 0:28 / /mnt rw - " V1 "cpu", "cpuacct", "/a", NULL },
+		{ "named hierarchy", "31 23 0:28 / /mnt rw - " V1 "name=cpuacct", "cpuacct", "/a", NULL },
+		{ "other part of it", "31 23 0:28 /b /mnt rw - " V1 "cpuacct", "cpuacct", "/a/c", NULL },
+		{ "root that is only a prefix", "31 23 0:28 /a /mnt rw - " V1 "cpuacct", "cpuacct", "/abc",
 		  NULL },
-		{ "named hierarchy", "31 23 0:28 / /mnt rw - " V1 "name=cpuacct",
-		  "cpuacct", "/a", NULL },
-		{ "other part of it", "31 23 0:28 /b /mnt rw - " V1 "cpuacct", "cpuacct",
-		  "/a/c", NULL },
-		{ "root that is only a prefix", "31 23 0:28 /a /mnt rw - " V1 "cpuacct",
-		  "cpuacct", "/abc", NULL },
-		{ "above the namespace", "31 23 0:28 / /mnt rw - " V1 "cpuacct",
-		  "cpuacct", "/../x", NULL },
-		{ "mount of above", "31 23 0:28 /.. /mnt rw - " V1 "cpuacct", "cpuacct",
-		  "/../x", NULL },
-		{ "relative path", "31 23 0:28 / /mnt rw - " V1 "cpuacct", "cpuacct", "x",
-		  NULL },
-		{ "v2",
-		  "41 31 0:38 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,x",
-		  NULL, "/a/b", "/sys/fs/cgroup/a/b" },
-		{ "v1", "33 31 0:30 / /m/cpuacct rw - " V1 "cpuacct", "cpuacct", "/a",
-		  "/m/cpuacct/a" },
-		{ "mounted together", "33 31 0:30 / /m/x rw - " V1 "cpu,cpuacct\n",
-		  "cpuacct", "/a", "/m/x/a" },
-		{ "first of two", "33 31 0:30 / /m/x rw - " V1 "cpuacct,cpu", "cpuacct",
-		  "/a", "/m/x/a" },
-		{ "many optional fields",
-		  "33 31 0:30 / /m rw shared:1 master:2 - " V1 "freezer", "freezer", "/a",
-		  "/m/a" },
-		{ "a container's part", "33 31 0:30 /docker/1 /m rw - " V1 "cpuacct",
-		  "cpuacct", "/docker/1/slurm", "/m/slurm" },
-		{ "its root itself", "33 31 0:30 /docker/1 /m rw - " V1 "cpuacct",
-		  "cpuacct", "/docker/1", "/m" },
-		{ "a blank in the folder", "33 31 0:30 / /m\\040m rw - " V1 "cpuacct",
-		  "cpuacct", "/a", "/m m/a" },
-		{ "dots in a name", "33 31 0:30 / /m rw - " V1 "cpuacct", "cpuacct",
-		  "/..a/b..", "/m/..a/b.." },
+		{ "above the namespace", "31 23 0:28 / /mnt rw - " V1 "cpuacct", "cpuacct", "/../x", NULL },
+		{ "mount of above", "31 23 0:28 /.. /mnt rw - " V1 "cpuacct", "cpuacct", "/../x", NULL },
+		{ "relative path", "31 23 0:28 / /mnt rw - " V1 "cpuacct", "cpuacct", "x", NULL },
+		{ "v2", "41 31 0:38 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,x", NULL, "/a/b",
+		  "/sys/fs/cgroup/a/b" },
+		{ "v1", "33 31 0:30 / /m/cpuacct rw - " V1 "cpuacct", "cpuacct", "/a", "/m/cpuacct/a" },
+		{ "mounted together", "33 31 0:30 / /m/x rw - " V1 "cpu,cpuacct\n", "cpuacct", "/a",
+		  "/m/x/a" },
+		{ "first of two", "33 31 0:30 / /m/x rw - " V1 "cpuacct,cpu", "cpuacct", "/a", "/m/x/a" },
+		{ "many optional fields", "33 31 0:30 / /m rw shared:1 master:2 - " V1 "freezer", "freezer",
+		  "/a", "/m/a" },
+		{ "a container's part", "33 31 0:30 /docker/1 /m rw - " V1 "cpuacct", "cpuacct",
+		  "/docker/1/slurm", "/m/slurm" },
+		{ "its root itself", "33 31 0:30 /docker/1 /m rw - " V1 "cpuacct", "cpuacct", "/docker/1",
+		  "/m" },
+		{ "a blank in the folder", "33 31 0:30 / /m\\040m rw - " V1 "cpuacct", "cpuacct", "/a",
+		  "/m m/a" },
+		{ "dots in a name", "33 31 0:30 / /m rw - " V1 "cpuacct", "cpuacct", "/..a/b..",
+		  "/m/..a/b.." },
 	};
 	char buf[64];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
-		bool match = cgmount_match(t[i].line, t[i].controller, t[i].path, buf,
-					   sizeof(buf));
+		bool match = cgmount_match(t[i].line, t[i].controller, t[i].path, buf, sizeof(buf));
 
-		ok(match == !!t[i].want && (!match || !strcmp(buf, t[i].want)),
-		   "mount: %s", t[i].name);
+		ok(match == !!t[i].want && (!match || !strcmp(buf, t[i].want)), "mount: %s", t[i].name);
 	}
-	ok(!cgmount_match("33 31 0:30 / /m rw - " V1 "cpuacct", "cpuacct", "/abc", buf,
-			  6),
-	   "mount: no room");
+	ok(!cgmount_match("33 31 0:30 / /m rw - " V1 "cpuacct", "cpuacct", "/abc", buf, 6), "mount: no room");
 	is_int(cgmount_find("no-such-controller", "/", buf, sizeof(buf)), -ENOENT,
 	       "mount: controller that no kernel has");
 }
@@ -264,27 +247,20 @@ static void test_step_paths(void)
 	} t[] = {
 		{ "nothing", "", "", "", "" },
 		{ "garbage", "\n:\nabc\n::\n1:\n0:\n:::\n", "", "", "" },
-		{ "not in a step", "4:freezer:/slurm/uid_0/job_7\n0::/user.slice\n", "",
-		  "", "" },
-		{ "slurmstepd is no step", "0::/system.slice/slurmstepd.scope/job_7\n",
-		  "", "", "" },
-		{ "hybrid: v2 is the root",
-		  "6:freezer:/slurm_n1/uid_0/job_7/step_0\n2:cpuacct:/\n0::/\n", "", "",
-		  "/slurm_n1/uid_0/job_7/step_0" },
+		{ "not in a step", "4:freezer:/slurm/uid_0/job_7\n0::/user.slice\n", "", "", "" },
+		{ "slurmstepd is no step", "0::/system.slice/slurmstepd.scope/job_7\n", "", "", "" },
+		{ "hybrid: v2 is the root", "6:freezer:/slurm_n1/uid_0/job_7/step_0\n2:cpuacct:/\n0::/\n", "",
+		  "", "/slurm_n1/uid_0/job_7/step_0" },
 		{ "v1, together",
 		  "4:cpu,cpuacct:/slurm/uid_5/job_7/step_batch/task_0\n"
 		  "3:freezer:/slurm/uid_5/job_7/step_batch\n",
 		  "", "/slurm/uid_5/job_7/step_batch", "/slurm/uid_5/job_7/step_batch" },
-		{ "v2, 24.11",
-		  "0::/system.slice/n1_slurmstepd.scope/job_1/step_0/user/task_0\n",
+		{ "v2, 24.11", "0::/system.slice/n1_slurmstepd.scope/job_1/step_0/user/task_0\n",
 		  "/system.slice/n1_slurmstepd.scope/job_1/step_0", "", "" },
-		{ "v2, 26.05",
-		  "0::/system.slice/slurmstepd.scope/s3ABCDEFGHJKMN/step_extern/user\n",
+		{ "v2, 26.05", "0::/system.slice/slurmstepd.scope/s3ABCDEFGHJKMN/step_extern/user\n",
 		  "/system.slice/slurmstepd.scope/s3ABCDEFGHJKMN/step_extern", "", "" },
-		{ "the last of two", "0::/step_1/x/step_2/y\n", "/step_1/x/step_2", "",
-		  "" },
-		{ "only the start of a name counts", "0::/my_step_1/task_step_2\n", "",
-		  "", "" },
+		{ "the last of two", "0::/step_1/x/step_2/y\n", "/step_1/x/step_2", "", "" },
+		{ "only the start of a name counts", "0::/my_step_1/task_step_2\n", "", "", "" },
 		{ "a colon in the path", "0::/a:b/step_0/c:d\n", "/a:b/step_0", "", "" },
 		{ "gone", "0::/job_1/step_0 (deleted)\n", "", "", "" },
 		{ "no newline", "0::/job_1/step_0", "/job_1/step_0", "", "" },
@@ -300,8 +276,7 @@ static void test_step_paths(void)
 		snprintf(text, sizeof(text), "%s\n", t[i].text);
 		f = fmemopen(text, strlen(t[i].text) ? strlen(t[i].text) : 1, "r");
 		rc = f ? cgmount_step_paths(f, &p) : -errno;
-		if (!ok(rc == 0 && !strcmp(p.v2, t[i].v2) &&
-				!strcmp(p.cpuacct, t[i].cpuacct) &&
+		if (!ok(rc == 0 && !strcmp(p.v2, t[i].v2) && !strcmp(p.cpuacct, t[i].cpuacct) &&
 				!strcmp(p.freezer, t[i].freezer),
 			"step: %s", t[i].name))
 			diag("%d '%s' '%s' '%s'", rc, p.v2, p.cpuacct, p.freezer);
@@ -373,17 +348,15 @@ static void test_node(void)
 	       0, "node");
 	is_u64(busy_ns, 1239 * tick_ns, "without idle, iowait, steal and guests");
 	is_u64(cpus, 2, "CPUs that are online");
-	is_int(node_of("cpu  1 0 0 9 0 0 0\ncpu0 1 0 0 9 0 0 0", &busy_ns, &cpus),
-	       -EINVAL, "node: the last line is cut");
+	is_int(node_of("cpu  1 0 0 9 0 0 0\ncpu0 1 0 0 9 0 0 0", &busy_ns, &cpus), -EINVAL,
+	       "node: the last line is cut");
 
-	text = malloc(
-		1 << 20); /* more CPUs than any buffer holds, and a long line behind */
+	text = malloc(1 << 20); /* more CPUs than any buffer holds, and a long line behind */
 	if (!text)
 		exit(99);
 	used = (size_t)sprintf(text, "cpu  7 0 0 0 0 0 0 0 0 0\n");
 	for (i = 0; i < 4096; i++)
-		used += (size_t)sprintf(text + used, "cpu%zu 123456 1 2 3 4 5 6 7 8 9\n",
-					i);
+		used += (size_t)sprintf(text + used, "cpu%zu 123456 1 2 3 4 5 6 7 8 9\n", i);
 	used += (size_t)sprintf(text + used, "intr");
 	memset(text + used, '9', 65536);
 	strcpy(text + used + 65536, "\n");
@@ -420,8 +393,7 @@ struct burner {
 	int done_fd; /* a byte when it has burnt */
 };
 
-static struct burner burner_start(const struct folders *f, uint64_t own_ns,
-				  uint64_t child_ns)
+static struct burner burner_start(const struct folders *f, uint64_t own_ns, uint64_t child_ns)
 {
 	struct burner b = { 0 };
 	int done[2];
@@ -474,8 +446,8 @@ static void burner_end(struct burner *b)
 /* Four fields of /proc/PID/stat are each cut to 10 ms; above, what start and end cost. */
 static void is_about(uint64_t got, uint64_t want, const char *name)
 {
-	if (!ok(got + 45 * MS >= want && got <= want + want / 2 + 100 * MS,
-		"%s: about %" PRIu64 " ms", name, want / MS))
+	if (!ok(got + 45 * MS >= want && got <= want + want / 2 + 100 * MS, "%s: about %" PRIu64 " ms", name,
+		want / MS))
 		diag("got %" PRIu64 " us", got / 1000);
 }
 
@@ -497,8 +469,7 @@ static void test_step(int hier)
 	if (!f.top[hier][0]) {
 		char why[64];
 
-		snprintf(why, sizeof(why), "no %s folder can be made here",
-			 hier_names[hier]);
+		snprintf(why, sizeof(why), "no %s folder can be made here", hier_names[hier]);
 		skip(11, why);
 		folders_remove(&f);
 		return;
@@ -506,8 +477,7 @@ static void test_step(int hier)
 	b = burner_start(&f, 150 * MS, 100 * MS);
 	is_int(cputime_find_cgroups(b.pid, &paths), 0, hier_names[hier]);
 	rc = (int)strlen(path[hier]) - (int)strlen("/step_0");
-	ok(rc > 0 && !strcmp(path[hier] + rc, "/step_0"), "%s: its step is %s",
-	   hier_names[hier], path[hier]);
+	ok(rc > 0 && !strcmp(path[hier] + rc, "/step_0"), "%s: its step is %s", hier_names[hier], path[hier]);
 	strcpy(to[hier], path[hier]);
 	is_int(cputime_open(&use, &c, &err), 0, "open");
 	if (!c) {
@@ -596,8 +566,7 @@ static void test_tree(void)
 	ok(third < second + 50 * MS, "the process itself does not count");
 	burner_end(&other);
 	cputime_close(c);
-	is_int(cputime_open_tree(other.pid, &c, &err), -ESRCH,
-	       "of a process that is gone");
+	is_int(cputime_open_tree(other.pid, &c, &err), -ESRCH, "of a process that is gone");
 }
 
 static void test_open_fails(void)
@@ -617,10 +586,9 @@ static void test_open_fails(void)
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		struct cputime *c = NULL;
 
-		is_int(cputime_open(paths_of(t[i].v2, t[i].cpuacct, t[i].freezer), &c, &err),
-		       -ENOENT, t[i].name);
-		ok(!c && !strncmp(err.text, "no cgroup to read CPU time from", 31),
-		   "said so");
+		is_int(cputime_open(paths_of(t[i].v2, t[i].cpuacct, t[i].freezer), &c, &err), -ENOENT,
+		       t[i].name);
+		ok(!c && !strncmp(err.text, "no cgroup to read CPU time from", 31), "said so");
 	}
 	cputime_close(NULL);
 }

@@ -105,7 +105,7 @@ static int attach_empty(void)
 	attr.attach_btf_id = info.attach_btf_id;
 	attr.insns = (__u64)(uintptr_t)insn;
 	attr.insn_cnt = 2;
-	attr.license = (__u64)(uintptr_t)"GPL";
+	attr.license = (__u64)(uintptr_t) "GPL";
 	program = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 	if (program < 0 || bpfsys_attach(program, &link) < 0)
 		return -1;
@@ -120,8 +120,7 @@ static void run_tests(struct probes *p)
 	int link;
 	uint32_t slot;
 
-	printf("# COST nothing attached: pread %.1f, getppid %.1f\n", nothing.pread,
-	       nothing.getppid);
+	printf("# COST nothing attached: pread %.1f, getppid %.1f\n", nothing.pread, nothing.getppid);
 	ok(probes_hold(p, PROBES_TASKS, NULL) == 0 && probes_hold(p, PROBES_TCP, NULL) == 0,
 	   "tasks and tcp are attached, for all steps");
 	c = since(&nothing, "tasks, tcp");
@@ -161,8 +160,7 @@ static void run_tests(struct probes *p)
 
 int main(void)
 {
-	const char *why = getenv("CEEMS_TEST_ICOUNT") ? bpfrig_up() :
-							"counts instructions, in a guest only";
+	const char *why = getenv("CEEMS_TEST_ICOUNT") ? bpfrig_up() : "counts instructions, in a guest only";
 	struct errmsg err = { 0 };
 	struct probes *p;
 

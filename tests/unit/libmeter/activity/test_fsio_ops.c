@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The operations by which a job can read and write, each counted once and to the byte, by file system.
- * Needs function hooks; where the kernel has none, tests that the error says so. tests/bpf/io.t runs it in guests,
+ * The operations by which a job can read and write, each counted once and to the byte, by file system. Needs
+ * function hooks; where the kernel has none, tests that the error says so. tests/bpf/io.t runs it in guests,
  * with CEEMS_TEST_DISK a folder on a disk.
  */
 #define _GNU_SOURCE
@@ -137,7 +137,9 @@ static void op_aio(void)
 	struct iocb op[] = {
 		{ .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (__u32)in, .aio_nbytes = 5000 },
 		/* 10 bytes before the end: what was asked for is not what came */
-		{ .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (__u32)in, .aio_nbytes = 300,
+		{ .aio_lio_opcode = IOCB_CMD_PREAD,
+		  .aio_fildes = (__u32)in,
+		  .aio_nbytes = 300,
 		  .aio_offset = FILE_SIZE - 10 },
 		{ .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_fildes = (__u32)out, .aio_nbytes = 6000 },
 		{ .aio_lio_opcode = IOCB_CMD_PREADV, .aio_fildes = (__u32)in, .aio_nbytes = 2 },
@@ -177,12 +179,12 @@ static bool ring_open(struct ring *r)
 	r->fd = (int)syscall(SYS_io_uring_setup, 8, &r->params);
 	if (r->fd < 0)
 		return false;
-	r->sq = mmap(NULL, r->params.sq_off.array + 8 * sizeof(__u32), PROT_READ | PROT_WRITE,
-		     MAP_SHARED, r->fd, IORING_OFF_SQ_RING);
-	r->cq = mmap(NULL, r->params.cq_off.cqes + 16 * sizeof(struct io_uring_cqe),
-		     PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, IORING_OFF_CQ_RING);
-	r->sqe = mmap(NULL, 8 * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      r->fd, IORING_OFF_SQES);
+	r->sq = mmap(NULL, r->params.sq_off.array + 8 * sizeof(__u32), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     r->fd, IORING_OFF_SQ_RING);
+	r->cq = mmap(NULL, r->params.cq_off.cqes + 16 * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE,
+		     MAP_SHARED, r->fd, IORING_OFF_CQ_RING);
+	r->sqe = mmap(NULL, 8 * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+		      IORING_OFF_SQES);
 	return r->sq != MAP_FAILED && r->cq != MAP_FAILED && r->sqe != MAP_FAILED;
 }
 
@@ -434,8 +436,8 @@ static void check_fs(const struct step_detail *d, const struct want *want, const
 				fs->write_calls == want->write_calls &&
 				fs->write_errors == want->write_errors,
 			"%s: %s", name, want->mount))
-			diag("read %" PRIu64 "/%" PRIu64 "/%" PRIu64 ", written %" PRIu64
-			     "/%" PRIu64 "/%" PRIu64 " (bytes, calls, errors)",
+			diag("read %" PRIu64 "/%" PRIu64 "/%" PRIu64 ", written %" PRIu64 "/%" PRIu64
+			     "/%" PRIu64 " (bytes, calls, errors)",
 			     fs->read_bytes, fs->read_calls, fs->read_errors, fs->write_bytes,
 			     fs->write_calls, fs->write_errors);
 	}
@@ -486,7 +488,8 @@ static void test_op(struct probes *p, const char *name, void (*op)(void), const 
 	step_end(&s, p);
 }
 
-#define TEST(op, ...) test_op(p, #op, op_##op, (const struct want[]){ __VA_ARGS__, { NULL, 0, 0, 0, 0, 0, 0 } })
+#define TEST(op, ...) \
+	test_op(p, #op, op_##op, (const struct want[]){ __VA_ARGS__, { NULL, 0, 0, 0, 0, 0, 0 } })
 
 static void test_calls(struct probes *p)
 {
@@ -528,8 +531,7 @@ static void test_uring(struct probes *p)
 		skip(1, "io_uring: this kernel's tracepoint does not tell the request");
 		return;
 	}
-	TEST(uring, { disk, 5000 + 10 + 700 + 2500, 5, 1, 0, 0, 0 },
-	     { memory, 0, 0, 0, 6000 + 2500, 2, 0 });
+	TEST(uring, { disk, 5000 + 10 + 700 + 2500, 5, 1, 0, 0, 0 }, { memory, 0, 0, 0, 6000 + 2500, 2, 0 });
 }
 
 /* Mapped pages are read without a call. The task counters count what storage read. */
@@ -684,9 +686,11 @@ static void test_unseen(struct probes *p)
 	for (i = 0; i < d.nfs; i++)
 		if (!strcmp(d.fs[i].type, "ramfs"))
 			cut = d.fs[i].mount;
-	check_fs(&d, (const struct want[]){ { inner, 0, 0, 0, 3333, 1, 0 },
-					    { "/dev", 10, 1, 0, 0, 0, 0 },
-					    { cut, 0, 0, 0, 4444, 1, 0 }, { 0 } },
+	check_fs(&d,
+		 (const struct want[]){ { inner, 0, 0, 0, 3333, 1, 0 },
+					{ "/dev", 10, 1, 0, 0, 0, 0 },
+					{ cut, 0, 0, 0, 4444, 1, 0 },
+					{ 0 } },
 		 "unseen");
 	is_str(find_fs(&d, inner)->type, "tmpfs", "of that type");
 	ok(cut[0] && cut[0] != '/', "what is cut has no name but a number: %s", cut);
@@ -705,8 +709,8 @@ static void test_overlay(struct probes *p)
 		(void)snprintf(path, sizeof(path), "%s/%s", memory, folder[i]);
 		(void)mkdir(path, 0700);
 	}
-	(void)snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s/upper,workdir=%s/work",
-		       disk, memory, memory);
+	(void)snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s/upper,workdir=%s/work", disk,
+		       memory, memory);
 	if (mount("overlay", path, "overlay", 0, options) < 0) {
 		skip(1, "no overlayfs here");
 		return;

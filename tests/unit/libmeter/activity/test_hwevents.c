@@ -96,8 +96,7 @@ static unsigned int counters_of(const struct hwevents_machine *m, uint8_t group)
 		const struct hwevents_row *row = &m->row[i];
 		bool is_pair = m->vendor == 'A' && row->metric == METRIC_FP_OPERATIONS;
 
-		if (row->group == group && row->metric != METRIC_CYCLES &&
-		    row->metric != METRIC_INSTRUCTIONS)
+		if (row->group == group && row->metric != METRIC_CYCLES && row->metric != METRIC_INSTRUCTIONS)
 			n += is_pair ? 2 : 1;
 	}
 	return n;
@@ -131,8 +130,7 @@ static void test_rows(void)
 			   in_one_group(m, METRIC_CACHE_REFERENCES, METRIC_CACHE_MISSES),
 		   "both terms of a ratio are on the PMU together");
 		for (g = 0; g < 3; g++)
-			ok(counters_of(m, g) <= 4, "group %u takes %u counters", g,
-			   counters_of(m, g));
+			ok(counters_of(m, g) <= 4, "group %u takes %u counters", g, counters_of(m, g));
 		if (strcmp(m->name, "generic") != 0)
 			ok(has_metric(m, METRIC_MEMORY_BYTES, &group), "counts memory traffic");
 		if (strcmp(m->name, "generic") != 0 && strcmp(m->name, "neoverse-n1") != 0)
@@ -147,9 +145,8 @@ static void test_flop_factors(void)
 		const char *name;
 		uint64_t lanes; /* operations of one instruction; FMA counts twice by itself */
 	} t[] = {
-		{ "SCALAR_DOUBLE", 1 },	     { "SCALAR_SINGLE", 1 },
-		{ "128B_PACKED_DOUBLE", 2 }, { "128B_PACKED_SINGLE", 4 },
-		{ "256B_PACKED_DOUBLE", 4 }, { "256B_PACKED_SINGLE", 8 },
+		{ "SCALAR_DOUBLE", 1 },	     { "SCALAR_SINGLE", 1 },	   { "128B_PACKED_DOUBLE", 2 },
+		{ "128B_PACKED_SINGLE", 4 }, { "256B_PACKED_DOUBLE", 4 },  { "256B_PACKED_SINGLE", 8 },
 		{ "512B_PACKED_DOUBLE", 8 }, { "512B_PACKED_SINGLE", 16 },
 	};
 	struct cpuinfo cpu = { 'I', 6, 0x55, 7, 1 };
@@ -253,8 +250,7 @@ static void check_row(const struct hwevents_machine *m, const struct hwevents_ro
 	/* LIBPFM_FORCE_PMU hides the table "perf" */
 	if (row->type == PERF_TYPE_HARDWARE && m->pfm[0] && a.rc != PFM_SUCCESS)
 		return;
-	ok(a.rc == PFM_SUCCESS && a.type == row->type && a.config == row->config &&
-		   a.config1 == row->config1,
+	ok(a.rc == PFM_SUCCESS && a.type == row->type && a.config == row->config && a.config1 == row->config1,
 	   "%s: %" PRIx64 " %" PRIx64, row->name, row->config, row->config1);
 	if (a.rc != PFM_SUCCESS || a.config != row->config || a.config1 != row->config1)
 		diag("libpfm4: %d, type %u, %" PRIx64 " %" PRIx64, a.rc, a.type, a.config, a.config1);
@@ -417,8 +413,7 @@ static void test_own(void)
 static void test_only_counting(void)
 {
 	static const char *const names[] = { "PERF_COUNT_HW_CPU_CYCLES", "PERF_COUNT_SW_TASK_CLOCK",
-					     "perf::PERF_COUNT_HW_CACHE_LL:READ:MISS",
-					     "perf_raw::r0" };
+					     "perf::PERF_COUNT_HW_CACHE_LL:READ:MISS", "perf_raw::r0" };
 	struct hwevents h;
 	size_t i;
 
@@ -429,8 +424,7 @@ static void test_only_counting(void)
 		ok(!a->sample_period && !a->sample_type && !a->precise_ip && !a->mmap && !a->inherit &&
 			   !a->pinned && !a->exclusive && !a->wakeup_events && !a->disabled &&
 			   !a->enable_on_exec && !a->freq && a->type != PERF_TYPE_TRACEPOINT,
-		   "%s asks for nothing but a count (%s)", names[i],
-		   metric_reason_text(h.event[0].reason));
+		   "%s asks for nothing but a count (%s)", names[i], metric_reason_text(h.event[0].reason));
 	}
 #ifdef __x86_64__
 	own("perf_raw::r20003c", &h);
@@ -471,8 +465,8 @@ static void test_default(void)
 	diag("this machine: %s", h.machine);
 	ok(h.n >= 6 && h.machine[0], "events for this machine");
 	for (i = 0; i < h.n; i++)
-		is_complete &= h.event[i].attr.size == sizeof(h.event[i].attr) &&
-			       h.event[i].factor && h.event[i].name[0];
+		is_complete &= h.event[i].attr.size == sizeof(h.event[i].attr) && h.event[i].factor &&
+			       h.event[i].name[0];
 	ok(is_complete, "each with a name and a factor");
 }
 
@@ -487,12 +481,10 @@ static void test_optional(const char *dir)
 	hwevents_fill(m, dir, &h);
 	ok(h.event[2].metric == METRIC_BRANCHES && h.event[2].reason == REASON_NONE,
 	   "no PMU to be found: the event is tried");
-	(void)snprintf(path, sizeof(path), "%s/sys/bus/event_source/devices/armv8_pmuv3_0/events",
-		       dir);
+	(void)snprintf(path, sizeof(path), "%s/sys/bus/event_source/devices/armv8_pmuv3_0/events", dir);
 	(void)fileio_mkdir_p(path, 0700, NULL);
 	(void)snprintf(path, sizeof(path),
-		       "%s/sys/bus/event_source/devices/armv8_pmuv3_0/events/br_mis_pred_retired",
-		       dir);
+		       "%s/sys/bus/event_source/devices/armv8_pmuv3_0/events/br_mis_pred_retired", dir);
 	(void)scratch_write(path, "event=0x22\n", 11);
 	hwevents_fill(m, dir, &h);
 	is_u64(h.event[2].reason, REASON_NO_EVENT, "an event that the CPU does not list");

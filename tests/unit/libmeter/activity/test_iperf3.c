@@ -33,8 +33,8 @@ static void exec_server(void)
 
 static void exec_client(const struct run *run, const char *json)
 {
-	const char *argv[16] = { "iperf3", "-J", "-p", "5201", "-c",
-				 strcmp(run->args[0], "-6") ? "127.0.0.1" : "::1" };
+	const char *argv[16] = { "iperf3", "-J", "-p",
+				 "5201",   "-c", strcmp(run->args[0], "-6") ? "127.0.0.1" : "::1" };
 	int out = open(json, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	size_t n = 6, i;
 
@@ -95,16 +95,15 @@ static void check(const struct run *run, const struct step *client, const struct
 	uint64_t received = bytes_of(json, "\"sum_received\":");
 	struct seen a = look(sender), b = look(receiver);
 
-	diag("%s: iperf3 %" PRIu64 " sent, %" PRIu64 " received; we %" PRIu64 " and %" PRIu64
-	     ", %" PRIu64 " retransmitted",
+	diag("%s: iperf3 %" PRIu64 " sent, %" PRIu64 " received; we %" PRIu64 " and %" PRIu64 ", %" PRIu64
+	     " retransmitted",
 	     run->name, sent, received, a.sent, b.received, a.retransmitted);
 	/*
 	 * Its sender counts what it gave the kernel, its receiver what it read until it was told the
 	 * end: bytes are on their way between the two, and are dropped if it closes before.
 	 */
 	ok(sent && a.sent <= sent + CONTROL_MAX && a.sent >= received, "%s: bytes sent", run->name);
-	ok(received && b.received <= a.sent && b.received >= received, "%s: bytes received",
-	   run->name);
+	ok(received && b.received <= a.sent && b.received >= received, "%s: bytes received", run->name);
 	is_u64(b.sent, a.received, "the other way both ends agree");
 	is_u64(a.connections, run->streams + 1, "connections");
 	is_u64(b.connections, run->streams + 1, "on both sides");

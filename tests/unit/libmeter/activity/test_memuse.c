@@ -80,8 +80,7 @@ static void test_node(void)
 		exit(99);
 	is_int(memuse_node(-1, &bytes), -EBADF, "node: no file");
 	is_int(node_of(dir, "MemTotal: 5 kB\n", &bytes), -EINVAL, "node: nothing of ours");
-	is_int(node_of(dir, "AnonPages: 18446744073709551615 kB\n", &bytes), -ERANGE,
-	       "node: absurd");
+	is_int(node_of(dir, "AnonPages: 18446744073709551615 kB\n", &bytes), -ERANGE, "node: absurd");
 	is_u64(bytes, 77, "nothing written then");
 	is_int(node_of(dir,
 		       "MemTotal:    9000 kB\nCached:  7000 kB\nAnonPages:    1000 kB\n"
@@ -119,8 +118,7 @@ static void be_step(const struct folders *f, int done_fd)
 	if (fork() == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		memset(p, 2, SHARED);
-		if (mmap(NULL, ANON, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, -1, 0) ==
-			    MAP_FAILED ||
+		if (mmap(NULL, ANON, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, -1, 0) == MAP_FAILED ||
 		    write(done_fd, &byte, 1) != 1)
 			_exit(96);
 	}
@@ -158,8 +156,7 @@ static void end_step(const struct folders *f, pid_t pid)
 	mkdir(f->task[HIER_FREEZER], 0755);
 }
 
-static void check_step(const char *name, const char *v2, const char *cpuacct,
-		       const char *freezer)
+static void check_step(const char *name, const char *v2, const char *cpuacct, const char *freezer)
 {
 	struct memuse *m = NULL;
 	struct errmsg err = { 0 };

@@ -92,9 +92,8 @@ static bool step_start(struct step *s, const char *name)
 {
 	struct errmsg err = { 0 };
 
-	return step_make(s, name) &&
-	       is_int(netcount_open(probes, s->fd, &s->n, &err), 0,
-		      err.text[0] ? err.text : "a step's packets are counted");
+	return step_make(s, name) && is_int(netcount_open(probes, s->fd, &s->n, &err), 0,
+					    err.text[0] ? err.text : "a step's packets are counted");
 }
 
 static void step_stop(struct step *s)
@@ -175,8 +174,7 @@ static bool move_one(int from, int to, size_t size, bool peek)
 }
 
 /* Two connected sockets: A is the step's, on side 0; B belongs to no step. */
-static bool udp_pair(const struct step *s, int family, bool is_mapped, uint16_t port, int *ret_a,
-		     int *ret_b)
+static bool udp_pair(const struct step *s, int family, bool is_mapped, uint16_t port, int *ret_a, int *ret_b)
 {
 	/* B is plain IPv4 where A's IPv6 socket is mapped */
 	int family_b = is_mapped ? AF_INET : family;
@@ -226,8 +224,8 @@ static void test_udp(int family, bool is_mapped)
 	is_u64(s.d.nnet, 1, "nothing of another kind, and so nothing counted twice");
 	is_u64(s.f.value[METRIC_UDP_SENT_BYTES], out, "payload sent");
 	is_u64(s.f.value[METRIC_UDP_RECEIVED_BYTES], in, "payload received: MSG_PEEK does not count");
-	is_u64(s.f.value[METRIC_IPV6_SENT_BYTES],
-	       header == UDP + IP6 ? s.f.value[METRIC_IP_SENT_BYTES] : 0, "part of it by IPv6");
+	is_u64(s.f.value[METRIC_IPV6_SENT_BYTES], header == UDP + IP6 ? s.f.value[METRIC_IP_SENT_BYTES] : 0,
+	       "part of it by IPv6");
 	w.packets = after[0].packets - before[0].packets;
 	w.bytes = after[0].bytes - before[0].bytes;
 	is_u64(w.packets, n_out, "the wire saw as many packets out");
@@ -317,8 +315,7 @@ static void test_udp_meaning(void)
 	(void)setsockopt(a, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
 	for (i = 0; i < 50; i++)
 		(void)send(b, data, 1000, 0);
-	is_kind(&s, "udp4",
-		(struct detail_net){ .in_packets = 50, .in_bytes = 50 * (1000 + UDP + IP4) });
+	is_kind(&s, "udp4", (struct detail_net){ .in_packets = 50, .in_bytes = 50 * (1000 + UDP + IP4) });
 	before = netlab_sent(&lab, 0);
 	ok(move_one(a, b, 4000, false), "a datagram larger than the MTU");
 	after = netlab_sent(&lab, 0);
@@ -345,8 +342,7 @@ static void test_ip_options(void)
 		goto out;
 	is_int(setsockopt(a, IPPROTO_IP, IP_OPTIONS, nops, sizeof(nops)), 0, "set");
 	ok(move_one(a, b, 500, false), "send");
-	is_kind(&s, "udp4",
-		(struct detail_net){ .out_packets = 1, .out_bytes = 500 + UDP + IP4 + 8 });
+	is_kind(&s, "udp4", (struct detail_net){ .out_packets = 1, .out_bytes = 500 + UDP + IP4 + 8 });
 	is_u64(s.f.value[METRIC_UDP_SENT_BYTES], 500, "are no payload");
 out:
 	util_closep(&a);
@@ -395,8 +391,7 @@ static void send_raw4(int fd, uint8_t protocol, uint16_t fragment, uint8_t first
 	(void)inet_pton(AF_INET, netlab_v4[0], &ip->saddr);
 	(void)inet_pton(AF_INET, netlab_v4[1], &ip->daddr);
 	packet[IP4] = (char)first;
-	ok(sendto(fd, packet, IP4 + payload, 0, (struct sockaddr *)&to, len) ==
-		   (ssize_t)(IP4 + payload),
+	ok(sendto(fd, packet, IP4 + payload, 0, (struct sockaddr *)&to, len) == (ssize_t)(IP4 + payload),
 	   "protocol %u, offset %u, %zu bytes", protocol, fragment, payload);
 }
 
@@ -426,8 +421,7 @@ static void test_raw(void)
 	send_raw4(raw, IPPROTO_TCP, 0, 0, 1); /* the data offset is not there */
 	is_kind(&s, "tcp4", (struct detail_net){ .out_packets = 1, .out_bytes = IP4 + 1 });
 
-	is_int(sendto(icmp, &echo, sizeof(echo), 0, (struct sockaddr *)&to, len), sizeof(echo),
-	       "ping");
+	is_int(sendto(icmp, &echo, sizeof(echo), 0, (struct sockaddr *)&to, len), sizeof(echo), "ping");
 	is_int(recv(icmp, buf, sizeof(buf), 0), IP4 + sizeof(echo), "pong");
 	is_kind(&s, "other4",
 		(struct detail_net){ .in_packets = 1,
@@ -527,10 +521,8 @@ static bool transfer_run(struct transfer *t, int family, const char *kind)
 		(void)step_read(&t->b);
 		t->at_a = kind_of(&t->a, kind);
 		t->at_b = kind_of(&t->b, kind);
-		t->is_clean = netlab_repeats(&lab, 0) == repeats[0] &&
-			      netlab_repeats(&lab, 1) == repeats[1];
-	} while (t->is_clean && t->at_a.out_packets != t->at_b.in_packets &&
-		 clock_mono_ns() < deadline);
+		t->is_clean = netlab_repeats(&lab, 0) == repeats[0] && netlab_repeats(&lab, 1) == repeats[1];
+	} while (t->is_clean && t->at_a.out_packets != t->at_b.in_packets && clock_mono_ns() < deadline);
 	for (i = 0; i < 2; i++)
 		after[i] = netlab_sent(&lab, i);
 	t->out.packets = after[0].packets - before[0].packets;
@@ -593,8 +585,7 @@ static void test_tcp(int family, const struct tcp_mode *mode)
 		if (!step_start(&t.a, "tcp_a") || !step_start(&t.b, "tcp_b") ||
 		    !ok(transfer_run(&t, family, kind), "all arrives"))
 			goto out;
-		is_u64(t.at_a.out_packets, t.info.tcpi_segs_out,
-		       "packets out are TCP's segments, not calls");
+		is_u64(t.at_a.out_packets, t.info.tcpi_segs_out, "packets out are TCP's segments, not calls");
 		is_u64(t.at_a.in_packets, t.info.tcpi_segs_in, "packets in");
 	}
 	is_u64(t.a.d.nnet, 1, "nothing of another kind");
@@ -630,8 +621,7 @@ static void test_whose(void)
 	is_u64(s.d.nnet, 0, "nothing is this step's");
 	ok(values_has(&s.f, METRIC_UDP_SENT_BYTES) && s.f.value[METRIC_SENT_PACKETS] == 0,
 	   "that is 0, and not unknown");
-	is_kind(&other, "udp4",
-		(struct detail_net){ .out_packets = 1, .out_bytes = 10 + UDP + IP4 });
+	is_kind(&other, "udp4", (struct detail_net){ .out_packets = 1, .out_bytes = 10 + UDP + IP4 });
 out:
 	util_closep(&a);
 	util_closep(&b);
@@ -653,8 +643,7 @@ static void test_loopback(void)
 		goto out;
 	a = step_socket(&s, 0, AF_INET, SOCK_DGRAM, 0);
 	ok(bind(a, (struct sockaddr *)&to, sizeof(to)) == 0 &&
-		   connect(a, (struct sockaddr *)&to, sizeof(to)) == 0 &&
-		   move_one(a, a, 30000, false),
+		   connect(a, (struct sockaddr *)&to, sizeof(to)) == 0 && move_one(a, a, 30000, false),
 	   "a socket talks to itself");
 	is_kind(&s, "udp4",
 		(struct detail_net){ .in_packets = 1,
@@ -711,8 +700,7 @@ static void test_refusals(void)
 	step_stop(&s);
 	values_init(&s.f);
 	netcount_miss(&s.f, REASON_NOT_ASKED);
-	ok(!values_has(&s.f, METRIC_SENT_PACKETS) &&
-		   s.f.reason[METRIC_IPV6_SENT_BYTES] == REASON_NOT_ASKED,
+	ok(!values_has(&s.f, METRIC_SENT_PACKETS) && s.f.reason[METRIC_IPV6_SENT_BYTES] == REASON_NOT_ASKED,
 	   "missing for a reason");
 }
 
@@ -727,9 +715,7 @@ static int attached(const struct step *s, enum bpf_attach_type type)
 	attr.query.attach_type = type;
 	attr.query.prog_ids = (uint64_t)(uintptr_t)id;
 	attr.query.prog_cnt = ARRAY_SIZE(id);
-	return syscall(SYS_bpf, BPF_PROG_QUERY, &attr, sizeof(attr)) < 0 ?
-		       -errno :
-		       (int)attr.query.prog_cnt;
+	return syscall(SYS_bpf, BPF_PROG_QUERY, &attr, sizeof(attr)) < 0 ? -errno : (int)attr.query.prog_cnt;
 }
 
 static void test_killed_holder(void)
@@ -747,9 +733,8 @@ static void test_killed_holder(void)
 		goto out;
 	pid = fork();
 	if (pid == 0) {
-		_exit(netcount_open(probes, s.fd, &n, NULL) == 0 && write(pipefd[1], "", 1) == 1 ?
-			      pause() :
-			      1);
+		_exit(netcount_open(probes, s.fd, &n, NULL) == 0 && write(pipefd[1], "", 1) == 1 ? pause() :
+												   1);
 	}
 	ok(read(pipefd[0], &byte, 1) == 1, "a child counts");
 	is_int(attached(&s, BPF_CGROUP_INET_INGRESS), 1, "its program is attached");
@@ -912,7 +897,10 @@ static void test_iperf3(void)
 	}
 	if (!step_start(&s, "iperf3"))
 		goto out;
-	/* a server takes one client, and on a busy machine ends with one that came too early: so there is a next */
+	/*
+	 * a server takes one client, and on a busy machine ends with one that came too
+	 * early: so there is a next
+	 */
 	if (!netlab_shell(&lab, 1,
 			  "(while [ -d %s ]; do timeout 10 iperf3 -s -1 -p 5201; sleep 0.1; done) "
 			  ">/dev/null 2>&1 </dev/null &",
@@ -943,7 +931,8 @@ static void test_iperf3(void)
 	diag("iperf3: %" PRIu64 " packets, %" PRIu64 " bytes", packets, bytes);
 	/* and one datagram of 4 bytes that tells the server where the client is */
 	is_u64(udp.out_packets, packets + 1, "packets are iperf3's");
-	is_u64(udp.out_bytes, packets * 1400 + 4 + udp.out_packets * (UDP + IP4), "and bytes, with 28 for each");
+	is_u64(udp.out_bytes, packets * 1400 + 4 + udp.out_packets * (UDP + IP4),
+	       "and bytes, with 28 for each");
 out:
 	step_stop(&s);
 }

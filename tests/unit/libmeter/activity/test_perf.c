@@ -33,8 +33,7 @@ static void touch_pages(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t i;
-	char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
+	char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		_exit(1);
@@ -78,8 +77,7 @@ static void add_own(const struct usage *before)
 		return;
 	usage_add(&u, &ru);
 	(void)__atomic_fetch_add(&done->faults, u.faults - before->faults, __ATOMIC_SEQ_CST);
-	(void)__atomic_fetch_add(&done->switches, u.switches - before->switches,
-				 __ATOMIC_SEQ_CST);
+	(void)__atomic_fetch_add(&done->switches, u.switches - before->switches, __ATOMIC_SEQ_CST);
 }
 
 static void *thread_main(void *arg)
@@ -97,8 +95,7 @@ static int work(const char *what, int fd)
 	pthread_t t[THREADS];
 	int i;
 
-	done = mmap(NULL, sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		    0);
+	done = mmap(NULL, sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (done == MAP_FAILED || getrusage(RUSAGE_THREAD, &ru) < 0)
 		return 1;
 	usage_add(&from, &ru);
@@ -179,15 +176,14 @@ static void child_run_any(pid_t pid)
 /* Counters on PID[N] or, where CGROUP_FD is one, on the cgroup they are in; NULL: not. */
 static struct perf *open_on(const struct perf_request *request, int cgroup_fd, const pid_t *pid, size_t n)
 {
-	struct perf_target target = {
-		.request = request, .cgroup_fd = cgroup_fd, .pid = pid, .n = n
-	};
+	struct perf_target target = { .request = request, .cgroup_fd = cgroup_fd, .pid = pid, .n = n };
 	struct perf *p;
 
 	return is_int(perf_open(&target, &p, NULL), 0, "open") ? p : NULL;
 }
 
-static const struct perf_request sw = { .groups = PERF_GROUP_SW }, hw = { .groups = PERF_GROUP_HW | PERF_GROUP_SW };
+static const struct perf_request sw = { .groups = PERF_GROUP_SW },
+				 hw = { .groups = PERF_GROUP_HW | PERF_GROUP_SW };
 
 static void test_nothing_attached(void)
 {
@@ -208,8 +204,7 @@ static void test_nothing_attached(void)
 	values_init(&f);
 	values_set(&f, METRIC_PAGE_FAULTS, 3);
 	perf_not_asked(&f);
-	ok(f.reason[METRIC_TASK_CLOCK] == REASON_NOT_ASKED &&
-		   values_has(&f, METRIC_PAGE_FAULTS) &&
+	ok(f.reason[METRIC_TASK_CLOCK] == REASON_NOT_ASKED && values_has(&f, METRIC_PAGE_FAULTS) &&
 		   f.reason[METRIC_IO_READ_BYTES] == REASON_NOT_MEASURED,
 	   "perf_not_asked marks counters without value, nothing else");
 }
@@ -333,14 +328,14 @@ static void test_counts(void)
 		perf_read(p, &f, NULL);
 		faults = f.value[METRIC_PAGE_FAULTS];
 		switches = f.value[METRIC_CONTEXT_SWITCHES];
-		ok(values_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults &&
-			   faults >= t[i].faults && faults <= most.faults,
-		   "page faults once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64, least.faults,
-		   faults, most.faults);
+		ok(values_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults && faults >= t[i].faults &&
+			   faults <= most.faults,
+		   "page faults once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64, least.faults, faults,
+		   most.faults);
 		ok(values_has(&f, METRIC_CONTEXT_SWITCHES) && switches >= least.switches &&
 			   switches <= most.switches,
-		   "context switches once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64,
-		   least.switches, switches, most.switches);
+		   "context switches once each: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64, least.switches,
+		   switches, most.switches);
 		ok(values_has(&f, METRIC_TASK_CLOCK) && f.value[METRIC_TASK_CLOCK] > 0 &&
 			   values_has(&f, METRIC_CPU_MIGRATIONS),
 		   "task clock and migrations are known");
@@ -371,10 +366,9 @@ static void test_cgroup(void)
 		perf_read(p, &f, NULL);
 		perf_close(p);
 		faults = f.value[METRIC_PAGE_FAULTS];
-		ok(values_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults &&
-			   faults <= most.faults,
-		   "%s, by cgroup, each fault once: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64,
-		   whats[i], least.faults, faults, most.faults);
+		ok(values_has(&f, METRIC_PAGE_FAULTS) && faults >= least.faults && faults <= most.faults,
+		   "%s, by cgroup, each fault once: %" PRIu64 " <= %" PRIu64 " <= %" PRIu64, whats[i],
+		   least.faults, faults, most.faults);
 		ok(f.value[METRIC_TASK_CLOCK] > 0, "task clock");
 	}
 	(void)close(fd);
@@ -427,8 +421,7 @@ static void test_old_threads(void)
 	(void)kill(pid, SIGCONT);
 	for (i = 0; i < THREADS; i++)
 		(void)!write(go[1], "", 1);
-	ok(wait4(pid, &status, 0, &ru) == pid && WIFEXITED(status) && !WEXITSTATUS(status),
-	   "ran");
+	ok(wait4(pid, &status, 0, &ru) == pid && WIFEXITED(status) && !WEXITSTATUS(status), "ran");
 	values_init(&f);
 	perf_read(p, &f, NULL);
 	perf_close(p);
@@ -436,8 +429,7 @@ static void test_old_threads(void)
 	if (values_has(&f, METRIC_TASK_CLOCK) && !f.value[METRIC_TASK_CLOCK])
 		skip(1, "this v2 hierarchy takes no perf events, and a task's begin at its exec");
 	else
-		ok(faults >= (uint64_t)THREADS * PAGES &&
-			   faults <= (uint64_t)(ru.ru_minflt + ru.ru_majflt),
+		ok(faults >= (uint64_t)THREADS * PAGES && faults <= (uint64_t)(ru.ru_minflt + ru.ru_majflt),
 		   "threads older than the open are counted: %" PRIu64 " of %ld faults", faults,
 		   ru.ru_minflt + ru.ru_majflt);
 	(void)close(fd);

@@ -19,7 +19,7 @@
 /* --- the machine --------------------------------------------------------------------------- */
 
 struct played {
-	unsigned int fits; /* members that a group may have; 0: any number */
+	unsigned int fits;	 /* members that a group may have; 0: any number */
 	int fails[HWEVENTS_MAX]; /* by config */
 	bool is_offline[4];
 	bool is_torn;
@@ -158,8 +158,8 @@ static struct perf_set *new_set(struct played *m)
 
 static int add_cpu(struct perf_set *s, int cpu)
 {
-	return perf_set_add(s, &(struct perf_set_target){ .pid = 7, .cpu = cpu,
-							   .flags = PERF_FLAG_PID_CGROUP });
+	return perf_set_add(s,
+			    &(struct perf_set_target){ .pid = 7, .cpu = cpu, .flags = PERF_FLAG_PID_CGROUP });
 }
 
 /* CPUs cannot have run for longer than their events are open; so the test waits a little. */
@@ -202,8 +202,8 @@ static void test_refused(void)
 	ok(add_cpu(s, 0) == 0 && add_cpu(s, 1) == 0, "one event of a group is refused");
 	is_u64(m->opens, 8, "it is not tried on the next CPU: half a sum looks like a number");
 	perf_set_read(s, sum);
-	ok(sum[0].reason == REASON_NONE && sum[1].reason == REASON_NO_PMU &&
-		   sum[2].reason == REASON_NONE && sum[4].reason == REASON_NONE,
+	ok(sum[0].reason == REASON_NONE && sum[1].reason == REASON_NO_PMU && sum[2].reason == REASON_NONE &&
+		   sum[4].reason == REASON_NONE,
 	   "the others count");
 	perf_set_destroy(s);
 	is_u64(left_open(m), 0, "all closed");
@@ -236,8 +236,8 @@ static void test_groups(void)
 	uint32_t i;
 
 	is_int(add_cpu(s, 0), 0, "add");
-	ok(m->e[0].leader == 0 && m->e[1].leader == 0 && m->e[2].leader == 0 &&
-		   m->e[3].leader == 3 && m->e[4].leader == 3,
+	ok(m->e[0].leader == 0 && m->e[1].leader == 0 && m->e[2].leader == 0 && m->e[3].leader == 3 &&
+		   m->e[4].leader == 3,
 	   "members count with their leader");
 	ok(!m->e[0].attr.inherit && !m->e[0].attr.disabled, "a cgroup's count at once");
 	wait_ms(12);
@@ -246,13 +246,12 @@ static void test_groups(void)
 	m->reads = 0;
 	perf_set_read(s, sum);
 	is_u64(m->reads, 2, "one read for each group");
-	ok(sum[0].value == 100 && sum[2].value == 102 && sum[4].value == 104,
-	   "each value to its event");
+	ok(sum[0].value == 100 && sum[2].value == 102 && sum[4].value == 104, "each value to its event");
 	perf_set_destroy(s);
 
 	s = new_set(m);
-	is_int(perf_set_add(s, &(struct perf_set_target){ .pid = 7, .cpu = -1, .is_inherited = true }),
-	       0, "add a task");
+	is_int(perf_set_add(s, &(struct perf_set_target){ .pid = 7, .cpu = -1, .is_inherited = true }), 0,
+	       "add a task");
 	ok(m->e[0].attr.inherit && m->e[0].attr.disabled && m->e[0].attr.enable_on_exec &&
 		   m->e[1].attr.inherit && !m->e[1].attr.disabled && !m->e[1].attr.enable_on_exec,
 	   "a task's group begins with its leader, at exec");
@@ -298,7 +297,9 @@ static void test_scaling(void)
 		{ "all of the time", { { 70, 10, 10 }, { 30, 8, 8 } }, 100, REASON_NONE },
 		{ "half of the time", { { 70, 10, 5 }, { 30, 8, 4 } }, 200, REASON_NONE },
 		{ "each CPU by its own share", { { 70, 10, 5 }, { 30, 8, 2 } }, 260, REASON_NONE },
-		{ "a CPU without a turn is like the others", { { 80, 8, 4 }, { 0, 4, 0 } }, 240,
+		{ "a CPU without a turn is like the others",
+		  { { 80, 8, 4 }, { 0, 4, 0 } },
+		  240,
 		  REASON_NONE },
 		{ "one CPU only", { { 80, 8, 8 }, { 0, 0, 0 } }, 80, REASON_NONE },
 	};
@@ -320,10 +321,8 @@ static void test_scaling(void)
 		perf_set_read(s, sum);
 		is_u64(sum[0].reason, t[i].reason, "reason");
 		is_u64(sum[0].value, t[i].value, "value");
-		is_u64(sum[0].enabled_ns,
-		       (t[i].cpu[0].enabled_ms + t[i].cpu[1].enabled_ms) * MS, "wanted");
-		is_u64(sum[0].running_ns,
-		       (t[i].cpu[0].running_ms + t[i].cpu[1].running_ms) * MS, "had");
+		is_u64(sum[0].enabled_ns, (t[i].cpu[0].enabled_ms + t[i].cpu[1].enabled_ms) * MS, "wanted");
+		is_u64(sum[0].running_ns, (t[i].cpu[0].running_ms + t[i].cpu[1].running_ms) * MS, "had");
 		perf_set_destroy(s);
 		free(m);
 	}

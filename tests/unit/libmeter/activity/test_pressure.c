@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a step waited for: from fixtures of cgroup trees, from texts of other kernels and broken ones, then of two
- * processes that share a CPU, and of one under a quota, in folders of the machine that runs the test.
+ * What a step waited for: from fixtures of cgroup trees, from texts of other kernels and broken ones, then of
+ * two processes that share a CPU, and of one under a quota, in folders of the machine that runs the test.
  */
 #define _GNU_SOURCE /* sched_setaffinity() */
 #include "src/libmeter/activity/pressure.h"
@@ -25,8 +25,8 @@
 #define NA UINT64_MAX
 
 static const enum metric metrics[] = {
-	METRIC_CPU_PRESSURE_SOME,    METRIC_CPU_PRESSURE_FULL, METRIC_MEMORY_PRESSURE_SOME,
-	METRIC_MEMORY_PRESSURE_FULL, METRIC_IO_PRESSURE_SOME,  METRIC_IO_PRESSURE_FULL,
+	METRIC_CPU_PRESSURE_SOME,    METRIC_CPU_PRESSURE_FULL,	   METRIC_MEMORY_PRESSURE_SOME,
+	METRIC_MEMORY_PRESSURE_FULL, METRIC_IO_PRESSURE_SOME,	   METRIC_IO_PRESSURE_FULL,
 	METRIC_CPU_THROTTLED,	     METRIC_CPU_THROTTLED_PERIODS,
 };
 
@@ -57,14 +57,25 @@ static void test_trees(void)
 		uint64_t want[ARRAY_SIZE(metrics)];
 	} t[] = {
 		{ "no cgroup", NULL, NULL, { NA, NA, NA, NA, NA, NA, NA, NA } },
-		{ "v2", FIXTURES "/cgroup-v2" V2, NULL,
+		{ "v2",
+		  FIXTURES "/cgroup-v2" V2,
+		  NULL,
 		  { 2500000000, 0, 700001000, 600001000, 42000, 7000, UINT64_C(8123456000), 412 } },
-		{ "v2 without PSI", FIXTURES "/cgroup-v2-no-psi" V2, NULL,
+		{ "v2 without PSI",
+		  FIXTURES "/cgroup-v2-no-psi" V2,
+		  NULL,
 		  { NA, NA, NA, NA, NA, NA, UINT64_C(8123456000), 412 } },
-		{ "v1", NULL, FIXTURES "/cgroup-v1" V1, { NA, NA, NA, NA, NA, NA, UINT64_C(8123456789), 412 } },
-		{ "hybrid", FIXTURES "/cgroup-hybrid" HYBRID, FIXTURES "/cgroup-hybrid" V1,
+		{ "v1",
+		  NULL,
+		  FIXTURES "/cgroup-v1" V1,
+		  { NA, NA, NA, NA, NA, NA, UINT64_C(8123456789), 412 } },
+		{ "hybrid",
+		  FIXTURES "/cgroup-hybrid" HYBRID,
+		  FIXTURES "/cgroup-hybrid" V1,
 		  { 2500000000, 0, 700001000, 600001000, 42000, 7000, UINT64_C(8123456789), 412 } },
-		{ "hybrid, v2 alone", FIXTURES "/cgroup-hybrid" HYBRID, NULL,
+		{ "hybrid, v2 alone",
+		  FIXTURES "/cgroup-hybrid" HYBRID,
+		  NULL,
 		  { 2500000000, 0, 700001000, 600001000, 42000, 7000, NA, NA } },
 	};
 	struct values f;
@@ -73,11 +84,11 @@ static void test_trees(void)
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		read_folders(t[i].v2, t[i].cpuacct, &f);
 		for (k = 0; k < ARRAY_SIZE(metrics); k++)
-			is_u64(value(&f, metrics[k]), t[i].want[k],
-			       metric_table[metrics[k]].name);
+			is_u64(value(&f, metrics[k]), t[i].want[k], metric_table[metrics[k]].name);
 		diag("%s", t[i].name);
 	}
-	is_str(metric_reason_text(f.reason[METRIC_CPU_THROTTLED]), "no cpu controller", "the quota is missing for that");
+	is_str(metric_reason_text(f.reason[METRIC_CPU_THROTTLED]), "no cpu controller",
+	       "the quota is missing for that");
 	read_folders(FIXTURES "/cgroup-v1" V1, NULL, &f);
 	ok(!values_has(&f, METRIC_CPU_THROTTLED), "v1's nanoseconds are not taken for v2's");
 	is_str(metric_reason_text(f.reason[METRIC_CPU_PRESSURE_SOME]), "no PSI", "PSI is missing for that");
@@ -98,9 +109,10 @@ static void test_texts(void)
 		{ "a line that is cut", "some avg10=0.00 total=5\nfull avg10=0.00 total=1", 5000, NA },
 		{ "too large", "some avg10=0.00 total=99999999999999999999\n", NA, NA },
 		{ "too large as nanoseconds", "some avg10=0.00 total=18446744073709552\n", NA, NA },
-		{ "Linux before 5.13: no full of the CPU", "some avg10=0.00 avg60=0.00 avg300=0.00 total=12\n", 12000,
-		  NA },
-		{ "both", "some avg10=0.00 avg60=0.00 avg300=0.00 total=12\nfull avg10=0.00 total=3\n", 12000, 3000 },
+		{ "Linux before 5.13: no full of the CPU",
+		  "some avg10=0.00 avg60=0.00 avg300=0.00 total=12\n", 12000, NA },
+		{ "both", "some avg10=0.00 avg60=0.00 avg300=0.00 total=12\nfull avg10=0.00 total=3\n", 12000,
+		  3000 },
 	};
 	char dir[] = SCRATCH_TEMPLATE;
 	static const char memory[] = "some avg10=0.00 total=9\nfull avg10=0.00 total=8\n";
@@ -144,7 +156,8 @@ static void stop_busy(pid_t pid)
 }
 
 /* N that share a CPU, in the calling process's cgroups, until metric M of the step reaches NS. */
-static void share_cpu(unsigned int n, const char *v2, int cpuacct_fd, enum metric m, uint64_t ns, struct values *f)
+static void share_cpu(unsigned int n, const char *v2, int cpuacct_fd, enum metric m, uint64_t ns,
+		      struct values *f)
 {
 	uint64_t start = clock_mono_ns();
 	pid_t pid[2];
@@ -213,7 +226,8 @@ static void test_psi(void)
 		if (!pid)
 			be_step(&f, path);
 		waitpid(pid, &status, 0);
-		is_int(status, 0, "two processes on one CPU wait for each other, and no longer than they ran");
+		is_int(status, 0,
+		       "two processes on one CPU wait for each other, and no longer than they ran");
 	} else {
 		skip(1, "no PSI of a v2 folder here");
 	}
@@ -238,7 +252,8 @@ static void be_throttled(const char *dir)
 	    !write_text(dir, "cgroup.procs", "0"))
 		_exit(98);
 	(void)share_cpu(1, "", open_folder(dir), METRIC_CPU_THROTTLED, 100 * NSEC_PER_MSEC, &f);
-	_exit(f.value[METRIC_CPU_THROTTLED] >= 100 * NSEC_PER_MSEC && f.value[METRIC_CPU_THROTTLED_PERIODS] >= 3 ?
+	_exit(f.value[METRIC_CPU_THROTTLED] >= 100 * NSEC_PER_MSEC &&
+			      f.value[METRIC_CPU_THROTTLED_PERIODS] >= 3 ?
 		      0 :
 		      97);
 }

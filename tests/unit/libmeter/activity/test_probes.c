@@ -36,18 +36,16 @@ static void test_helper_fails(void)
 	struct errmsg err = { 0 };
 
 	is_int(bpfload_run(bpfrig_helper, "", BPFRIG_TIMEOUT_NS, &err), -ENOENT, "loading with BpfDir empty");
-	is_int(bpfload_run("/nonexistent/ceems-bpf", bpfrig_dir, BPFRIG_TIMEOUT_NS, &err),
-	       -EOPNOTSUPP, "a helper that does not exist");
-	is_int(bpfload_run(bad[0], bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EIO,
-	       "a helper that fails");
+	is_int(bpfload_run("/nonexistent/ceems-bpf", bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EOPNOTSUPP,
+	       "a helper that does not exist");
+	is_int(bpfload_run(bad[0], bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EIO, "a helper that fails");
 	is_int(bpfload_run(bad[1], bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), 0, "a helper that succeeds");
 
 	if (!ok(write_script(script, sizeof(script), "#!/bin/sh\nexec sleep 1000\n"), "script"))
 		return;
 	is_int(bpfload_run(script, bpfrig_dir, NSEC_PER_SEC / 5, &err), -ETIMEDOUT,
 	       "a helper that hangs is given up");
-	if (!ok(write_script(script, sizeof(script),
-			     "#!/bin/sh\nyes | head -c 100000 >&2\nexit 4\n"),
+	if (!ok(write_script(script, sizeof(script), "#!/bin/sh\nyes | head -c 100000 >&2\nexit 4\n"),
 		"script"))
 		return;
 	is_int(bpfload_run(script, bpfrig_dir, BPFRIG_TIMEOUT_NS, &err), -EOPNOTSUPP,
@@ -294,8 +292,8 @@ static void test_holder_is_killed(void)
 		return;
 	pid = fork();
 	if (pid == 0) {
-		if (probes_open(bpfrig_dir, &p, NULL) < 0 ||
-		    probes_hold(p, PROBES_TASKS, NULL) < 0 || write(fd[1], "y", 1) != 1)
+		if (probes_open(bpfrig_dir, &p, NULL) < 0 || probes_hold(p, PROBES_TASKS, NULL) < 0 ||
+		    write(fd[1], "y", 1) != 1)
 			_exit(1);
 		for (;;)
 			(void)pause();
@@ -310,8 +308,7 @@ static void test_holder_is_killed(void)
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
 	is_int(probes_hold(p, PROBES_TASKS, NULL), 0, "its holder is killed, the next one attaches");
 	ok(bpfrig_link_goes(id), "the old link is gone");
-	ok(bpfrig_link_id(LINK_TASK_EXIT) != id &&
-		   bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)),
+	ok(bpfrig_link_id(LINK_TASK_EXIT) != id && bpfrig_link_lives(bpfrig_link_id(LINK_TASK_EXIT)),
 	   "the new link is attached");
 	probes_close(p);
 }
@@ -327,8 +324,7 @@ static void test_other_abi(void)
 	int fd;
 
 	is_int(probes_open(bpfrig_dir, &p, NULL), 0, "open");
-	if (!ok(probes_map(p, "meta", &fd) == 0 && bpfsys_lookup(fd, &zero, &meta) == 0,
-		"meta"))
+	if (!ok(probes_map(p, "meta", &fd) == 0 && bpfsys_lookup(fd, &zero, &meta) == 0, "meta"))
 		return;
 	meta.abi++;
 	is_int(bpfsys_update(fd, &zero, &meta, BPF_ANY), 0, "the pins are of another ABI");
@@ -409,8 +405,7 @@ static uint64_t map_bytes(const char *name, const struct bpf_map_info *info)
 	uint64_t rows = probes_rows_of_slot(name, PROBES_SHARDS_MAX);
 
 	if (rows)
-		return (uint64_t)(PROBES_SLOTS + 1) * rows *
-		       probes_row_size(name, PROBES_SHARDS_MAX);
+		return (uint64_t)(PROBES_SLOTS + 1) * rows * probes_row_size(name, PROBES_SHARDS_MAX);
 	switch (info->type) {
 	case BPF_MAP_TYPE_PERCPU_ARRAY:
 	case BPF_MAP_TYPE_PERCPU_HASH:
@@ -443,8 +438,7 @@ static void test_memory(void)
 		return;
 	while ((e = readdir(d))) {
 		(void)snprintf(path, sizeof(path), "%s/" PROBES_DIR "/%.32s", bpfrig_dir, e->d_name);
-		if (e->d_name[0] == '.' || !strncmp(e->d_name, "prog_", 5) ||
-		    bpfsys_open(path, &fd) < 0)
+		if (e->d_name[0] == '.' || !strncmp(e->d_name, "prog_", 5) || bpfsys_open(path, &fd) < 0)
 			continue;
 		if (bpfsys_map_info(fd, &info) == 0) {
 			bytes = map_bytes(e->d_name, &info);
@@ -454,8 +448,8 @@ static void test_memory(void)
 		(void)close(fd);
 	}
 	(void)closedir(d);
-	ok(sum && sum <= MAPS_MAX_BYTES, "all maps on %u CPUs with %u slots take %" PRIu64 " KiB",
-	   MANY_CPUS, PROBES_SLOTS, sum >> 10);
+	ok(sum && sum <= MAPS_MAX_BYTES, "all maps on %u CPUs with %u slots take %" PRIu64 " KiB", MANY_CPUS,
+	   PROBES_SLOTS, sum >> 10);
 }
 
 /* --- the end ------------------------------------------------------------------------------- */
@@ -511,8 +505,7 @@ static int load_without(const int *caps, size_t n, struct errmsg *err)
 
 		while (n--)
 			rc |= prctl(PR_CAPBSET_DROP, caps[n], 0, 0, 0);
-		_exit(rc ? 99 :
-			   -bpfload_run(bpfrig_helper, bpfrig_dir, BPFRIG_TIMEOUT_NS, err) & 0x7f);
+		_exit(rc ? 99 : -bpfload_run(bpfrig_helper, bpfrig_dir, BPFRIG_TIMEOUT_NS, err) & 0x7f);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return -EIO;
@@ -528,8 +521,8 @@ static void test_rights(void)
 
 	is_int(rc, -EOPNOTSUPP, "no right at all: not possible here, which is no error");
 	rc = load_without(enough, ARRAY_SIZE(enough), NULL);
-	if (!ok(rc == 0 && probes_open(bpfrig_dir, &p, NULL) == 0,
-		"CAP_BPF and CAP_PERFMON are enough (%d)", rc))
+	if (!ok(rc == 0 && probes_open(bpfrig_dir, &p, NULL) == 0, "CAP_BPF and CAP_PERFMON are enough (%d)",
+		rc))
 		return;
 	is_int(probes_why(p, PROBES_TASKS), PROBES_OK, "tasks are counted");
 	probes_close(p);

@@ -53,8 +53,7 @@ static void is_bytes(uint64_t in, uint64_t out, const char *what)
 {
 	take();
 	diag("%s", what);
-	ok(values_has(&f, METRIC_RDMA_RECEIVED_BYTES) && values_has(&f, METRIC_RDMA_SENT_BYTES),
-	   "known");
+	ok(values_has(&f, METRIC_RDMA_RECEIVED_BYTES) && values_has(&f, METRIC_RDMA_SENT_BYTES), "known");
 	is_u64(f.value[METRIC_RDMA_RECEIVED_BYTES], in, "received");
 	is_u64(f.value[METRIC_RDMA_SENT_BYTES], out, "sent");
 }
@@ -70,8 +69,7 @@ static void test_no_ports(void)
 	is_int(rdma_open(m.root, &r, NULL), -ENODEV, "no device");
 	machine_shell("mkdir -p %s/" RXE " %s/sys/class/infiniband/mlx5_9", m.root, m.root);
 	is_int(rdma_open(m.root, &r, NULL), -ENODEV, "an empty port and a device without ports");
-	machine_shell("rm -rf %s/sys/class/infiniband && echo > %s/sys/class/infiniband", m.root,
-		      m.root);
+	machine_shell("rm -rf %s/sys/class/infiniband && echo > %s/sys/class/infiniband", m.root, m.root);
 	ok(rdma_open(m.root, &r, NULL) < 0, "not a folder");
 	machine_fini(&m);
 
@@ -220,8 +218,8 @@ static void test_drivers_own(void)
 /* What a file may hold: each time either a number or none, and never a crash. */
 static void test_garbage(void)
 {
-	static const char *const text[] = { "", "\n", "-1\n", "18446744073709551616\n", "0x10\n",
-					    "1 2\n", "58193740112873", "\xff\xfe" };
+	static const char *const text[] = { "",	      "\n",    "-1\n",		 "18446744073709551616\n",
+					    "0x10\n", "1 2\n", "58193740112873", "\xff\xfe" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(text); i++) {

@@ -232,7 +232,8 @@ static void test_collision(void)
 	is_u64(*entry, ours, "and is in the cache again");
 	*entry = (ours + TAG_SERIAL) & ~(TAG_SERIAL - 1); /* known to be of no step */
 	ok(bpfrig_run_task(&step), "a task ends");
-	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "another cgroup's entry of no step is not taken for it");
+	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES,
+	       "another cgroup's entry of no step is not taken for it");
 	probes_release(probes, slot);
 	ok(bpfrig_run_task(&step), "a task ends after the step");
 	is_u64(written(probes, slot), 3 * BPFRIG_TASK_BYTES, "and is not counted");
@@ -349,8 +350,7 @@ static int one_of_many(int i, int go)
 		return 3;
 	pid = fork();
 	if (pid == 0)
-		_exit(!folder_join(&step, getpid()) ||
-		      write(bpfrig_null, data, (size_t)i) != (ssize_t)i);
+		_exit(!folder_join(&step, getpid()) || write(bpfrig_null, data, (size_t)i) != (ssize_t)i);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		rc = 4;
 	else if (written(p, slot) < (uint64_t)i || written(p, slot) > (uint64_t)i + 16)
@@ -416,8 +416,7 @@ int main(void)
 	for (i = 0; i < 100; i++)
 		if (probes_register(probes, NOBODYS_ID, 0, 0, &slot) == 0)
 			probes_release(probes, slot);
-	diag("registering and releasing takes %" PRIu64 " us",
-	     (clock_mono_ns() - start_ns) / 100 / 1000);
+	diag("registering and releasing takes %" PRIu64 " us", (clock_mono_ns() - start_ns) / 100 / 1000);
 	if (v2_root) {
 		test_collision();
 		test_registration_races_walks();

@@ -112,8 +112,7 @@ static void test_worth(void)
 	ok(is_near(smt_worth(s, 0), 1), "the sibling is idle");
 	ok(is_near(smt_worth(s, 2), 0.575), "the sibling is busy all the time: r / 2");
 	ok(is_near(smt_worth(s, 1), 1 - 0.425 / 2), "half of the time: half as much less");
-	ok(is_near(smt_worth(s, 4), 1) && is_near(smt_worth(s, 5), 1),
-	   "no sibling that is known of");
+	ok(is_near(smt_worth(s, 4), 1) && is_near(smt_worth(s, 5), 1), "no sibling that is known of");
 	ns[2] += 1000 * MS;
 	smt_update(s, ns, 2050 * MS);
 	ok(is_near(smt_worth(s, 0), 1), "no window is shorter than 100 ms");

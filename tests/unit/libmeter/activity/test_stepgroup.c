@@ -209,8 +209,7 @@ static void test_refused(void)
 	(void)waitpid(nobody, NULL, 0);
 	own_name(name, sizeof(name));
 	is_int(stepgroup_create(&task, 0, &g, path, sizeof(path), &err), -EINVAL, "no task");
-	is_int(stepgroup_create(&nobody, 1, &g, path, sizeof(path), &err), -ESRCH,
-	       "a task that is gone");
+	is_int(stepgroup_create(&nobody, 1, &g, path, sizeof(path), &err), -ESRCH, "a task that is gone");
 	is_int(stepgroup_create(&task, 1, &g, path, 20, &err), -ENOSPC, "no room for the path");
 	ok(g == NULL && !exists(in_top(name)), "nothing is left behind");
 	stepgroup_destroy(NULL);
@@ -231,8 +230,7 @@ static void test_tasks_move(void)
 		_exit(0);
 	(void)waitpid(task[3], NULL, 0); /* a task that failed to start */
 	(void)kill(task[1], SIGCONT);
-	ok(waitpid(task[1], &status, WUNTRACED) == task[1] && WIFSTOPPED(status),
-	   "one has threads");
+	ok(waitpid(task[1], &status, WUNTRACED) == task[1] && WIFSTOPPED(status), "one has threads");
 	own_name(name, sizeof(name));
 	(void)snprintf(want, sizeof(want), "%s/%s", top_path, name);
 
@@ -269,8 +267,7 @@ static void test_forking(void)
 
 	(void)kill(task, SIGCONT);
 	(void)usleep(10000);
-	is_int(stepgroup_create(&task, 1, &g, path, sizeof(path), &err), 0,
-	       "a task is moved while it forks");
+	is_int(stepgroup_create(&task, 1, &g, path, sizeof(path), &err), 0, "a task is moved while it forks");
 	/* those that it had forked before die; there must be none after */
 	(void)snprintf(procs, sizeof(procs), "%s/cgroup.procs", top);
 	while (strays && clock_mono_ns() < deadline) {
@@ -314,8 +311,7 @@ static void kill_maker(const char *folder, pid_t *task, char *name, size_t size)
 		status = stepgroup_create(task, 1, &g, path, sizeof(path), NULL);
 		(void)raise(status < 0 ? SIGTERM : SIGKILL);
 	}
-	ok(pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
-		   WTERMSIG(status) == SIGKILL,
+	ok(pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
 	   "a maker is killed");
 	(void)snprintf(name, size, "%s/step_ceems_%d", folder, (int)pid);
 }
@@ -431,8 +427,7 @@ static void test_controllers(void)
 	}
 	task = task_start(top, work_wait);
 	is_int(stepgroup_create(&task, 1, &g, path, sizeof(path), NULL), 0, "create");
-	(void)snprintf(folder, sizeof(folder), "%s/%s/cgroup.controllers", top,
-		       strrchr(path, '/') + 1);
+	(void)snprintf(folder, sizeof(folder), "%s/%s/cgroup.controllers", top, strrchr(path, '/') + 1);
 	first_word(folder, on, sizeof(on));
 	is_str(on, "", "it has no controllers");
 	(void)snprintf(on, sizeof(on), "+%s", controller);
@@ -604,8 +599,7 @@ static bool make_top(void)
 	if (!own[0] || cgmount_find(NULL, own, root, sizeof(root)) < 0)
 		return false;
 	(void)snprintf(top, sizeof(top), "%.2000s/ceems-test-%d", root, (int)getpid());
-	(void)snprintf(top_path, sizeof(top_path), "%s/ceems-test-%d", own[1] ? own : "",
-		       (int)getpid());
+	(void)snprintf(top_path, sizeof(top_path), "%s/ceems-test-%d", own[1] ? own : "", (int)getpid());
 	return mkdir(top, 0755) == 0;
 }
 

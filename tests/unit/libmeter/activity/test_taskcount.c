@@ -186,10 +186,13 @@ static const struct work works[] = {
 	{ "one process", work_plain, 64000, 1000, 64000, 500 },
 	{ "200 threads", work_threads, 20001, 201, 0, 0 },
 	{ "300 children", work_forks, 6000, 600, 0, 0 },
-	{ "4,000 threads at once (following forks misses earlier ones)", work_many_threads, 400000, 4000, 0, 0 },
-	{ "a fork storm, no exec (a collector that polls sees what lives then)", work_storm, 11110, 1111, 0, 0 },
+	{ "4,000 threads at once (following forks misses earlier ones)", work_many_threads, 400000, 4000, 0,
+	  0 },
+	{ "a fork storm, no exec (a collector that polls sees what lives then)", work_storm, 11110, 1111, 0,
+	  0 },
 	/* 22,000 when a counter that children inherit is opened on them again */
-	{ "forks between writes (inherited counters count children twice)", work_parent_of_writers, 12000, 120, 0, 0 },
+	{ "forks between writes (inherited counters count children twice)", work_parent_of_writers, 12000,
+	  120, 0, 0 },
 };
 
 static void check_values(const struct values *f, const struct work *w, const char *when)
@@ -215,10 +218,10 @@ static void test_exact(const char *what, const char *v2_root, const char *v1_roo
 	size_t i;
 
 	diag("cgroups: %s", what);
-	if ((v2_root && (!folder_make_own(&step2, v2_root, "step") ||
-			 !folder_make(&task2, step2.path, "task_0"))) ||
-	    (v1_root && (!folder_make_own(&step1, v1_root, "step") ||
-			 !folder_make(&task1, step1.path, "task_0")))) {
+	if ((v2_root &&
+	     (!folder_make_own(&step2, v2_root, "step") || !folder_make(&task2, step2.path, "task_0"))) ||
+	    (v1_root &&
+	     (!folder_make_own(&step1, v1_root, "step") || !folder_make(&task1, step1.path, "task_0")))) {
 		ok(false, "cgroups can be made: %s", strerror(errno));
 		goto out;
 	}
@@ -226,8 +229,7 @@ static void test_exact(const char *what, const char *v2_root, const char *v1_roo
 		if (!step_open(&s, step2.id, step1.id))
 			break;
 		outside = child_start(work_plain, NULL, NULL);
-		pid = child_start(works[i].run, v2_root ? &task2 : NULL,
-				  v1_root ? &task1 : NULL);
+		pid = child_start(works[i].run, v2_root ? &task2 : NULL, v1_root ? &task1 : NULL);
 		ok(pid > 0 && outside > 0, "children work");
 		step_read(&s, false, &f);
 		check_values(&f, &works[i], "living");
@@ -337,8 +339,7 @@ static void test_others_values_stay(void)
 	values_init(&f);
 	values_set(&f, METRIC_CPU_TIME, 1);
 	taskcount_miss(&f, REASON_NO_BPF);
-	ok(values_has(&f, METRIC_CPU_TIME) &&
-		   f.reason[METRIC_IO_READ_BYTES] == REASON_NO_BPF,
+	ok(values_has(&f, METRIC_CPU_TIME) && f.reason[METRIC_IO_READ_BYTES] == REASON_NO_BPF,
 	   "taskcount_miss keeps what is known");
 }
 
@@ -377,8 +378,7 @@ static void test_side_by_side(const char *v2_root)
 	int i;
 
 	for (i = 0; i < 2; i++)
-		if (!ok(folder_make_own(&folder[i], v2_root, i ? "b" : "a"),
-			"cgroup") ||
+		if (!ok(folder_make_own(&folder[i], v2_root, i ? "b" : "a"), "cgroup") ||
 		    !step_open(&step[i], folder[i].id, 0))
 			return;
 	pid[0] = child_begin(work_threads, &folder[0], NULL);

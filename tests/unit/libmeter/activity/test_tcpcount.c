@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP of steps against the running kernel: needs root and the right to load BPF programs. Two processes in two cgroups
- * exchange known numbers of bytes over loopback, and both sides must count them to the byte. Some tests are of what
- * other collectors' per-call hooks get wrong (more than 2048 live connections, a 4-tuple used again, data after the
- * last system call, connections in a job's own network namespace).
+ * TCP of steps against the running kernel: needs root and the right to load BPF programs. Two processes in
+ * two cgroups exchange known numbers of bytes over loopback, and both sides must count them to the byte. Some
+ * tests are of what other collectors' per-call hooks get wrong (more than 2048 live connections, a 4-tuple
+ * used again, data after the last system call, connections in a job's own network namespace).
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ static struct {
 	_Atomic int port;
 	_Atomic int stage;
 	_Atomic uint64_t begun;
-} *shared;
+} * shared;
 
 static bool stage_reached(int stage)
 {
@@ -125,8 +125,7 @@ static socklen_t address(enum family family, int port, struct sockaddr_storage *
 	}
 	v6->sin6_family = AF_INET6;
 	v6->sin6_port = htons((uint16_t)port);
-	must(inet_pton(AF_INET6, family == V6 ? "::1" : "::ffff:127.0.0.1", &v6->sin6_addr) == 1,
-	     106);
+	must(inet_pton(AF_INET6, family == V6 ? "::1" : "::ffff:127.0.0.1", &v6->sin6_addr) == 1, 106);
 	return sizeof(*v6);
 }
 
@@ -357,8 +356,8 @@ static void call(const struct talk *talk)
 	_exit(0);
 }
 
-static void talk_start(const struct talk *talk, const struct step *client,
-		       const struct step *server, pid_t ret[2])
+static void talk_start(const struct talk *talk, const struct step *client, const struct step *server,
+		       pid_t ret[2])
 {
 	atomic_store(&shared->port, 0);
 	atomic_store(&shared->stage, 0);
@@ -409,7 +408,9 @@ static int load_dropper(enum bpf_attach_type type)
 	const struct bpf_insn insn[] = {
 		/* r6 = ctx; r1 = skb->len; if it is small goto pass */
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1 },
-		{ .code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = 1, .src_reg = 6,
+		{ .code = BPF_LDX | BPF_MEM | BPF_W,
+		  .dst_reg = 1,
+		  .src_reg = 6,
 		  .off = offsetof(struct __sk_buff, len) },
 		{ .code = BPF_JMP | BPF_JLT | BPF_K, .dst_reg = 1, .imm = 500, .off = 3 },
 		/* r0 = random & 3; if 0 return 0 */
@@ -456,8 +457,9 @@ static void server_gets_small(int s)
  */
 static void test_loss(enum bpf_attach_type type, const char *what)
 {
-	static const struct talk talk = { "loss", V4, client_sends_small, server_gets_small,
-					  1000 * SMALL, 0 };
+	static const struct talk talk = {
+		"loss", V4, client_sends_small, server_gets_small, 1000 * SMALL, 0
+	};
 	struct step client, server;
 	int program = load_dropper(type), cgroup = -1, link = -1;
 	pid_t pid[2];
@@ -653,8 +655,7 @@ static bool many(const struct step *client, const struct step *server)
 	ok(talk_end(pid), "both end");
 	all = is_seen_within(client, 10 * MANY, 3 * MANY, MANY, TIMEOUT_NS / 4) &&
 	      is_seen_within(server, 3 * MANY, 10 * MANY, MANY, TIMEOUT_NS / 4);
-	ok(look(client).connections <= MANY && look(server).connections <= MANY,
-	   "none counts twice");
+	ok(look(client).connections <= MANY && look(server).connections <= MANY, "none counts twice");
 	return all;
 }
 
@@ -796,10 +797,8 @@ static void test_storm(void)
 
 		reads++;
 		/* the FIN of the connection that is just closing may be among them */
-		if (n.connections > 2 * most || n.sent > 1000 * most ||
-		    n.received > 1000 * most + 1) {
-			diag("%" PRIu64 " sent, %" PRIu64 " received, %" PRIu64
-			     " connections of %" PRIu64,
+		if (n.connections > 2 * most || n.sent > 1000 * most || n.received > 1000 * most + 1) {
+			diag("%" PRIu64 " sent, %" PRIu64 " received, %" PRIu64 " connections of %" PRIu64,
 			     n.sent, n.received, n.connections, most);
 			too_much++;
 		}
@@ -850,8 +849,7 @@ static void test_steps(void)
 		bool well = ended_well(pid[i]);
 
 		n = look(&step[i]);
-		right += well && n.sent == 1000 * i + 7 && n.received == n.sent &&
-			 n.connections == 2;
+		right += well && n.sent == 1000 * i + 7 && n.received == n.sent && n.connections == 2;
 	}
 	is_u64(right, STEPS, "each has its own bytes");
 	for (i = 0; i < STEPS; i++)
@@ -867,10 +865,9 @@ static void send_fd(int channel, int fd)
 		struct cmsghdr align;
 	} u = { { 0 } };
 	struct iovec iov = { .iov_base = data, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = u.buf,
-			      .msg_controllen = sizeof(u.buf) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf, .msg_controllen = sizeof(u.buf)
+	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	c->cmsg_level = SOL_SOCKET;
@@ -888,10 +885,9 @@ static int recv_fd(int channel)
 	} u = { { 0 } };
 	char byte;
 	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = u.buf,
-			      .msg_controllen = sizeof(u.buf) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf, .msg_controllen = sizeof(u.buf)
+	};
 	int fd = -1;
 
 	must(recvmsg(channel, &msg, MSG_CMSG_CLOEXEC) == 1, 116);
@@ -951,8 +947,7 @@ static void server_lingers(int s)
 /* What a socket does after its step's end is not counted, least of all for the slot's next step. */
 static void test_later_step(void)
 {
-	static const struct talk lingering = { "lingering", V4, client_lingers, server_lingers,
-					       5555, 0 };
+	static const struct talk lingering = { "lingering", V4, client_lingers, server_lingers, 5555, 0 };
 	struct step old, server, later;
 	uint32_t slot;
 	pid_t pid[2];
@@ -1064,8 +1059,7 @@ int main(void)
 
 	if (why)
 		return tap_failed ? done_testing() : skip_all(why);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (ok(shared != MAP_FAILED, "shared memory")) {
 		test_missing();
 		test_talks();

@@ -36,8 +36,7 @@ static void put_j(const struct machine *m, const char *file, uint64_t j, unsigne
 	char text[64];
 
 	snprintf(path, sizeof(path), PM "%s", file);
-	snprintf(text, sizeof(text), "%" PRIu64 " J %" PRIu64 " us\n", j,
-		 STAMP_US + scan * UINT64_C(100000));
+	snprintf(text, sizeof(text), "%" PRIu64 " J %" PRIu64 " us\n", j, STAMP_US + scan * UINT64_C(100000));
 	machine_put(m, path, text);
 }
 
@@ -107,8 +106,7 @@ static void test_bad_values(void)
 		put_j(&m, "cpu_energy", CPU_J + 7, 1);
 		put_freshness(&m, 1);
 		ok(machine_read(&m, NSEC_PER_SEC) == 0 && m.r.rejected == 1 &&
-			   machine_uj(&m, DOMAIN_OTHER, 0) == 0 &&
-			   machine_uj(&m, DOMAIN_CPU, 0) == 7000000,
+			   machine_uj(&m, DOMAIN_OTHER, 0) == 0 && machine_uj(&m, DOMAIN_CPU, 0) == 7000000,
 		   "%s: rejected, the others are read", t[i].name);
 		scan(&m, 2, 50);
 		ok(machine_read(&m, NSEC_PER_SEC) == 0 && m.r.rejected == 0 &&
@@ -151,8 +149,7 @@ static void test_restart_of_controller(void)
 	put_j(&m, "energy", 5, 1);
 	put_freshness(&m, 1);
 	(void)machine_read(&m, NSEC_PER_SEC);
-	ok(machine_uj(&m, DOMAIN_OTHER, 0) == 0 && m.r.rejected == 1,
-	   "a counter that went back: doubted");
+	ok(machine_uj(&m, DOMAIN_OTHER, 0) == 0 && m.r.rejected == 1, "a counter that went back: doubted");
 	put_j(&m, "energy", 9, 2);
 	put_freshness(&m, 2);
 	(void)machine_read(&m, NSEC_PER_SEC);
@@ -175,8 +172,7 @@ static void test_stale(void)
 	   "no new scan: nothing new");
 	is_u64(machine_part(&m, DOMAIN_OTHER, 0)->until_ns, until, "the reading ends at the last scan");
 	(void)machine_read(&m, NSEC_PER_SEC + 1);
-	ok(m.r.late == 1 && machine_uj(&m, DOMAIN_OTHER, 0) == 0,
-	   "no new scan for two seconds: late");
+	ok(m.r.late == 1 && machine_uj(&m, DOMAIN_OTHER, 0) == 0, "no new scan for two seconds: late");
 	put_freshness(&m, 2);
 	(void)machine_read(&m, NSEC_PER_SEC);
 	ok(m.r.late == 0 && machine_uj(&m, DOMAIN_OTHER, 0) == 30000000 - 10000000,
@@ -193,8 +189,7 @@ static void test_torn(void)
 	scanning = &m;
 	(void)machine_read(&m, NSEC_PER_SEC);
 	scanning = NULL;
-	ok(machine_uj(&m, DOMAIN_OTHER, 0) == 0 && m.r.rejected > 0,
-	   "a mix of scans is not used");
+	ok(machine_uj(&m, DOMAIN_OTHER, 0) == 0 && m.r.rejected > 0, "a mix of scans is not used");
 	ok(scanned < FRESHNESS + 1000, "and is not tried for ever");
 	scan(&m, 2, 20);
 	(void)machine_read(&m, NSEC_PER_SEC);
@@ -223,8 +218,7 @@ static void test_good(void)
 	scan(&m, 1, 10);
 	(void)machine_read(&m, NSEC_PER_SEC);
 	node = machine_part(&m, DOMAIN_OTHER, 0);
-	ok(node->energy_uj == 10000000 && node->quality == QUALITY_COUNTER,
-	   "what the node used");
+	ok(node->energy_uj == 10000000 && node->quality == QUALITY_COUNTER, "what the node used");
 	is_u64(machine_uj(&m, DOMAIN_CPU, 0), 3000000, "its CPUs");
 	is_u64(machine_uj(&m, DOMAIN_DRAM, 0), 0, "its memory");
 	is_u64(machine_uj(&m, DOMAIN_GPU, 2), 2000000, "an accelerator");
@@ -267,8 +261,7 @@ static void test_modules(void)
 	machine_fini(&m);
 
 	machine_init(&m, &source_cray, "cray-ex");
-	machine_shell("cd '%s/" PM "' && rm accel[1-3]* && mv accel0_energy accel_energy",
-		      m.root);
+	machine_shell("cd '%s/" PM "' && rm accel[1-3]* && mv accel0_energy accel_energy", m.root);
 	is_int(machine_open(&m), 0, "one accelerator, without a number");
 	(void)machine_read(&m, 0);
 	is_u64(machine_uj(&m, DOMAIN_GPU, 0), 0, "is GPU 0");

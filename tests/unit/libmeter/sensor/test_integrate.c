@@ -41,44 +41,39 @@ static void run(const char *name, const struct sample *s, size_t n)
 	}
 	ok(good, "%s", name);
 }
-#define RUN(name, ...)                                                  \
-	do {                                                            \
-		static const struct sample s_[] = { __VA_ARGS__ };      \
-		run(name, s_, ARRAY_SIZE(s_));                          \
+#define RUN(name, ...)                                             \
+	do {                                                       \
+		static const struct sample s_[] = { __VA_ARGS__ }; \
+		run(name, s_, ARRAY_SIZE(s_));                     \
 	} while (0)
 
 static void test_bad(void)
 {
-	RUN("absurd power first: no start",
-	    { MAX_MW + 1, T0, -ERANGE, 0 }, { 1000, T0 + NSEC_PER_SEC, 0, 0 });
-	RUN("absurd power later: the next sample covers its time",
-	    { 1000, T0, 0, 0 }, { UINT64_MAX, T0 + NSEC_PER_SEC, -ERANGE, 0 },
-	    { 1000, T0 + 2 * NSEC_PER_SEC, 0, 2000000 });
-	RUN("a sample older than the last: ignored",
-	    { 1000, T0, 0, 0 }, { 9000, T0 - NSEC_PER_SEC, -ESTALE, 0 },
-	    { 1000, T0 + NSEC_PER_SEC, 0, 1000000 });
-	RUN("the same sample again: nothing new",
-	    { 1000, T0, 0, 0 }, { 1000, T0, 0, 0 }, { 3000, T0 + NSEC_PER_SEC, 0, 2000000 });
-	RUN("a gap: starts anew, what was in it is unknown",
-	    { 1000, T0, 0, 0 }, { 1000, T0 + INTEGRATE_GAP_NS + 1, -ETIME, 0 },
+	RUN("absurd power first: no start", { MAX_MW + 1, T0, -ERANGE, 0 },
+	    { 1000, T0 + NSEC_PER_SEC, 0, 0 });
+	RUN("absurd power later: the next sample covers its time", { 1000, T0, 0, 0 },
+	    { UINT64_MAX, T0 + NSEC_PER_SEC, -ERANGE, 0 }, { 1000, T0 + 2 * NSEC_PER_SEC, 0, 2000000 });
+	RUN("a sample older than the last: ignored", { 1000, T0, 0, 0 },
+	    { 9000, T0 - NSEC_PER_SEC, -ESTALE, 0 }, { 1000, T0 + NSEC_PER_SEC, 0, 1000000 });
+	RUN("the same sample again: nothing new", { 1000, T0, 0, 0 }, { 1000, T0, 0, 0 },
+	    { 3000, T0 + NSEC_PER_SEC, 0, 2000000 });
+	RUN("a gap: starts anew, what was in it is unknown", { 1000, T0, 0, 0 },
+	    { 1000, T0 + INTEGRATE_GAP_NS + 1, -ETIME, 0 },
 	    { 1000, T0 + INTEGRATE_GAP_NS + 1 + NSEC_PER_SEC, 0, 1000000 });
-	RUN("far in the past: the start was wrong",
-	    { 1000, UINT64_MAX, 0, 0 }, { 1000, T0, -ETIME, 0 },
+	RUN("far in the past: the start was wrong", { 1000, UINT64_MAX, 0, 0 }, { 1000, T0, -ETIME, 0 },
 	    { 1000, T0 + NSEC_PER_SEC, 0, 1000000 });
 }
 
 static void test_good(void)
 {
-	RUN("the longest gap that is none",
-	    { 1000, T0, 0, 0 }, { 1000, T0 + INTEGRATE_GAP_NS, 0, 120000000 });
+	RUN("the longest gap that is none", { 1000, T0, 0, 0 },
+	    { 1000, T0 + INTEGRATE_GAP_NS, 0, 120000000 });
 	RUN("a ramp", { 100000, T0, 0, 0 }, { 300000, T0 + NSEC_PER_SEC, 0, 200000000 },
 	    { 0, T0 + 2 * NSEC_PER_SEC, 0, 150000000 });
 	RUN("no power is a value", { 0, T0, 0, 0 }, { 0, T0 + NSEC_PER_SEC, 0, 0 });
-	RUN("half a microjoule waits for the other half",
-	    { 1, T0, 0, 0 }, { 0, T0 + NSEC_PER_MSEC, 0, 0 },
+	RUN("half a microjoule waits for the other half", { 1, T0, 0, 0 }, { 0, T0 + NSEC_PER_MSEC, 0, 0 },
 	    { 1, T0 + 2 * NSEC_PER_MSEC, 0, 1 });
-	RUN("the highest power over the longest gap",
-	    { MAX_MW, T0, 0, 0 },
+	RUN("the highest power over the longest gap", { MAX_MW, T0, 0, 0 },
 	    { MAX_MW, T0 + INTEGRATE_GAP_NS, 0, UINT64_C(3000000000000) });
 }
 
@@ -88,8 +83,7 @@ static void test_overflow(void)
 	uint64_t uj = 4711;
 
 	is_int(integrate_add(&i, UINT64_MAX, 1, &uj), 0, "no limits: a start");
-	is_int(integrate_add(&i, UINT64_MAX, UINT64_MAX, &uj), -ERANGE,
-	       "no limits: more than 64 bits");
+	is_int(integrate_add(&i, UINT64_MAX, UINT64_MAX, &uj), -ERANGE, "no limits: more than 64 bits");
 	is_u64(uj, 0, "nothing came out");
 }
 
@@ -111,8 +105,7 @@ static void test_remainder(void)
 		t += 1 + scratch_random(&seed) % (2 * NSEC_PER_SEC);
 	}
 	is_u64(k, 10000, "remainder: all samples taken");
-	is_u64(sum, (uint64_t)((__uint128_t)123457 * (i.last_ns - T0) / 1000000),
-	       "remainder: nothing lost");
+	is_u64(sum, (uint64_t)((__uint128_t)123457 * (i.last_ns - T0) / 1000000), "remainder: nothing lost");
 }
 
 /* --- as sources use it ------------------------------------------------------------------ */
@@ -138,8 +131,7 @@ static void test_book(void)
 	struct book b = { 0 };
 
 	is_int(book(&b, UINT64_MAX, T0), -ERANGE, "book: absurd");
-	ok(b.r.rejected == 1 && !b.state.ncounters && !b.part->until_ns,
-	   "book: counted, nothing kept");
+	ok(b.r.rejected == 1 && !b.state.ncounters && !b.part->until_ns, "book: counted, nothing kept");
 	is_int(book(&b, 1000, T0), 0, "book: the start");
 	ok(b.part->energy_uj == 0 && b.part->until_ns == T0, "book: no energy, up to it");
 	ok(b.part->is_new_base, "book: it counts from here");
@@ -149,10 +141,8 @@ static void test_book(void)
 	is_int(book(&b, 1001, T0 + NSEC_PER_SEC), -ESTALE, "book: older");
 	ok(b.r.rejected == 1 && b.part->energy_uj == 0, "book: counted as rejected");
 	is_int(book(&b, 1000, T0 + 2 * INTEGRATE_GAP_NS), -ETIME, "book: a gap");
-	ok(b.r.late == 1 && b.r.rejected == 0 && b.part->energy_uj == 0,
-	   "book: counted as late");
-	is_int(book(&b, 1000, T0 + 2 * INTEGRATE_GAP_NS + NSEC_PER_SEC), 0,
-	       "book: goes on after it");
+	ok(b.r.late == 1 && b.r.rejected == 0 && b.part->energy_uj == 0, "book: counted as late");
+	is_int(book(&b, 1000, T0 + 2 * INTEGRATE_GAP_NS + NSEC_PER_SEC), 0, "book: goes on after it");
 	is_u64(b.part->energy_uj, 1000000, "book: with what came after the gap");
 	is_u64(b.state.ncounters, 2, "book: two counters in the state");
 }
@@ -202,8 +192,7 @@ static void test_no_room(void)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	b.part = reading_part(&b.r, DOMAIN_OTHER, 0, QUALITY_INTEGRATED);
-	is_int(integrate_book(&i, &b.state, name, 1000, T0, &b.r, b.part), -ENAMETOOLONG,
-	       "a name too long");
+	is_int(integrate_book(&i, &b.state, name, 1000, T0, &b.r, b.part), -ENAMETOOLONG, "a name too long");
 	for (k = 0; k < SOURCE_MAX_COUNTERS - 1; k++) {
 		snprintf(name, sizeof(name), "other%u", k);
 		(void)source_state_put(&b.state, name, k);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The estimate of a node without sensors: its idle and full power for several machines, and its energy over time. */
+/*
+ * The estimate of a node without sensors: its idle and full power for several machines,
+ * and its energy over time.
+ */
 #include <errno.h>
 
 #include "reading_sums.h"
@@ -105,8 +108,7 @@ static void test_read(void)
 		{ "busier than all CPUs", NSEC_PER_SEC, 2000000, 300000000 },
 		{ "half", NSEC_PER_SEC, 500000, 200000000 },
 		{ "an hour's gap", 3600 * NSEC_PER_SEC, 250000, UINT64_C(540000000000) },
-		{ "a year's gap", 31536000 * NSEC_PER_SEC, 0,
-		  UINT64_C(3153600000000000) },
+		{ "a year's gap", 31536000 * NSEC_PER_SEC, 0, UINT64_C(3153600000000000) },
 		{ "a microsecond", 1000, 0, 100 },
 		{ "a nanosecond, a tenth of a uJ", 1, 0, 0 },
 	};
@@ -122,17 +124,15 @@ static void test_read(void)
 	size_t i;
 
 	is_int(source_model.open(&env, &s, NULL), 0, "a model of 100 W to 300 W");
-	is_int(source_model.read(s, NSEC_PER_SEC, 1000000, &state, &r), 0,
-	       "first reading");
+	is_int(source_model.read(s, NSEC_PER_SEC, 1000000, &state, &r), 0, "first reading");
 	is_u64(reading_energy_uj(&r, DOMAIN_OTHER), 0, "yields nothing");
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		memset(&r, 0xff, sizeof(r));
-		is_int(source_model.read(s, t[i].dt_ns, t[i].busy_ppm, &state, &r), 0,
-		       t[i].name);
+		is_int(source_model.read(s, t[i].dt_ns, t[i].busy_ppm, &state, &r), 0, t[i].name);
 		is_u64(reading_energy_uj(&r, DOMAIN_OTHER), t[i].uj, t[i].name);
-		ok(reading_has(&r, DOMAIN_OTHER) && !reading_has(&r, DOMAIN_CPU) && !reading_has(&r, DOMAIN_DRAM) &&
-			   !reading_has(&r, DOMAIN_GPU) && !r.rejected && !r.wraps &&
-			   !reading_energy_uj(&r, DOMAIN_CPU),
+		ok(reading_has(&r, DOMAIN_OTHER) && !reading_has(&r, DOMAIN_CPU) &&
+			   !reading_has(&r, DOMAIN_DRAM) && !reading_has(&r, DOMAIN_GPU) && !r.rejected &&
+			   !r.wraps && !reading_energy_uj(&r, DOMAIN_CPU),
 		   "the whole node is one domain");
 	}
 	/* rests: 100 ticks of 333 ns at 123.4 W are 4109.22 uJ; each alone is 41.0922 */
@@ -153,11 +153,9 @@ static void test_read(void)
 
 	env.model_idle_mw = env.model_max_mw = UINT64_MAX;
 	is_int(source_model.open(&env, &s, NULL), 0, "absurd power");
-	is_int(source_model.read(s, UINT64_MAX, 0, &state, &r), -EINVAL,
-	       "does not overflow");
+	is_int(source_model.read(s, UINT64_MAX, 0, &state, &r), -EINVAL, "does not overflow");
 	memset(&state, 0xff, sizeof(state));
-	is_int(source_model.read(s, 1, 0, &state, &r), 0,
-	       "a state of ones is an empty one");
+	is_int(source_model.read(s, 1, 0, &state, &r), 0, "a state of ones is an empty one");
 	source_model.close(s);
 }
 
@@ -165,8 +163,7 @@ int main(void)
 {
 	is_int(source_builtin[0]->id, SOURCE_EXTERNAL, "the site's own meter is the first source");
 	is_int(source_builtin[source_nbuiltin - 1]->id, SOURCE_MODEL, "the model is the last");
-	ok(source_model.is_estimate && !source_rapl.is_estimate,
-	   "the model is an estimate, RAPL is not");
+	ok(source_model.is_estimate && !source_rapl.is_estimate, "the model is an estimate, RAPL is not");
 	is_str(source_rapl.name, source_name(SOURCE_RAPL), "RAPL's name is the one in the table");
 	is_str(source_model.name, source_name(SOURCE_MODEL), "the model's name, too");
 	test_open();

@@ -57,9 +57,7 @@ static void fake_close(void *ctx, int handle)
 	((struct kernel *)ctx)->nopen--;
 }
 
-static const struct perf_event_ops fake = { .open = fake_open,
-					    .read = fake_read,
-					    .close = fake_close };
+static const struct perf_event_ops fake = { .open = fake_open, .read = fake_read, .close = fake_close };
 
 struct pmu {
 	struct machine m;
@@ -120,8 +118,8 @@ static void test_absent(void)
 	machine_shell("rm '%s/" EVENTS "'energy-[pr]*", t.m.root);
 	is_int(pmu_open(&t), -ENODEV, "a PMU that counts cores only");
 	put_psys(&t);
-	ok(pmu_open(&t) == -ENODEV && strstr(t.m.err.text, "has only psys"), "and psys, as in a virtual machine: %s",
-	   t.m.err.text);
+	ok(pmu_open(&t) == -ENODEV && strstr(t.m.err.text, "has only psys"),
+	   "and psys, as in a virtual machine: %s", t.m.err.text);
 	pmu_fini(&t);
 }
 
@@ -160,8 +158,8 @@ static void test_bad_tree(void)
 
 		pmu_init(&p);
 		machine_put(&p.m, t[i].file, t[i].text);
-		ok(pmu_open(&p) < 0 && !p.p && p.k.nopen == 0 && p.m.err.text[0],
-		   "bad tree: %s: '%s'", t[i].file, t[i].text);
+		ok(pmu_open(&p) < 0 && !p.p && p.k.nopen == 0 && p.m.err.text[0], "bad tree: %s: '%s'",
+		   t[i].file, t[i].text);
 		machine_fini(&p.m);
 	}
 }
@@ -264,8 +262,7 @@ static void test_good(void)
 	t.k.count[2][3] = 5 * J;
 	(void)pmu_read(&t);
 	ok(!t.m.r.part[3].is_new_base && machine_uj(&t.m, DOMAIN_CPU, 0) == 3000000 &&
-		   machine_uj(&t.m, DOMAIN_CPU, 1) == 0 &&
-		   machine_uj(&t.m, DOMAIN_DRAM, 0) == 0 &&
+		   machine_uj(&t.m, DOMAIN_CPU, 1) == 0 && machine_uj(&t.m, DOMAIN_DRAM, 0) == 0 &&
 		   machine_uj(&t.m, DOMAIN_DRAM, 1) == 5000000,
 	   "each socket by itself");
 	powerpmu_describe(t.p, buf, sizeof(buf));
@@ -284,8 +281,7 @@ static void test_psys(void)
 	(void)pmu_read(&t);
 	t.k.count[0][5] = 9 * J;
 	(void)pmu_read(&t);
-	ok(machine_uj(&t.m, DOMAIN_OTHER, 0) == 9000000 &&
-		   machine_part(&t.m, DOMAIN_OTHER, 0)->is_whole_node,
+	ok(machine_uj(&t.m, DOMAIN_OTHER, 0) == 9000000 && machine_part(&t.m, DOMAIN_OTHER, 0)->is_whole_node,
 	   "psys is the whole node");
 	pmu_fini(&t);
 }

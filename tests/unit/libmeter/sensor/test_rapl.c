@@ -15,15 +15,13 @@
 #define RANGE_262K UINT64_C(262143328850)
 #define RANGE_65K UINT64_C(65532610987)
 
-static void path_of(const struct machine *m, const char *zone, const char *file,
-		    char path[256])
+static void path_of(const struct machine *m, const char *zone, const char *file, char path[256])
 {
 	snprintf(path, 256, "%s/sys/class/powercap/%s/%s", m->root, zone, file);
 }
 
 /* In place, as a counter changes: no new inode. */
-static void put(const struct machine *m, const char *zone, const char *file,
-		const char *text)
+static void put(const struct machine *m, const char *zone, const char *file, const char *text)
 {
 	char path[256];
 	int fd;
@@ -70,19 +68,18 @@ static int tick(struct machine *m)
 	return source_rapl.read(m->source, NSEC_PER_SEC, 0, &m->state, &m->r);
 }
 
-static void is_reading(const struct machine *m, uint64_t cpu, uint64_t dram,
-		       uint64_t other, const char *what)
+static void is_reading(const struct machine *m, uint64_t cpu, uint64_t dram, uint64_t other, const char *what)
 {
 	uint64_t e[DOMAIN_N];
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_N; d++)
 		e[d] = reading_energy_uj(&m->r, (enum domain)d);
-	if (!ok(e[DOMAIN_CPU] == cpu && e[DOMAIN_DRAM] == dram &&
-			e[DOMAIN_OTHER] == other && e[DOMAIN_GPU] == 0,
+	if (!ok(e[DOMAIN_CPU] == cpu && e[DOMAIN_DRAM] == dram && e[DOMAIN_OTHER] == other &&
+			e[DOMAIN_GPU] == 0,
 		"%s", what))
-		diag("cpu %" PRIu64 " dram %" PRIu64 " other %" PRIu64, e[DOMAIN_CPU],
-		     e[DOMAIN_DRAM], e[DOMAIN_OTHER]);
+		diag("cpu %" PRIu64 " dram %" PRIu64 " other %" PRIu64, e[DOMAIN_CPU], e[DOMAIN_DRAM],
+		     e[DOMAIN_OTHER]);
 }
 
 /* --- nothing, or nothing usable --------------------------------------------------------
@@ -95,12 +92,11 @@ static void test_absent(void)
 
 	machine_init(&m, &source_rapl, NULL);
 	is_int(machine_open(&m), -ENODEV, "no /sys/class/powercap");
-	snprintf(want, sizeof(want), "no intel-rapl zone below %s/sys/class/powercap",
-		 m.root);
+	snprintf(want, sizeof(want), "no intel-rapl zone below %s/sys/class/powercap", m.root);
 	is_str(m.err.text, want, "the error names the folder");
 	ok(!m.source, "no source");
-	machine_shell("mkdir -p '%s/sys/class/powercap/dtpm' '%s/sys/class/powercap/intel-rapl'",
-	      m.root, m.root);
+	machine_shell("mkdir -p '%s/sys/class/powercap/dtpm' '%s/sys/class/powercap/intel-rapl'", m.root,
+		      m.root);
 	is_int(machine_open(&m), -ENODEV, "powercap without zones");
 	is_str(m.err.text, want, "the error is the same");
 	machine_shell("mkdir -p '%s/sys/class/powercap/intel-rapl:0'", m.root);
@@ -125,8 +121,7 @@ static void test_permission(void)
 	int rc;
 
 	machine_init(&m, &source_rapl, "epyc-1s");
-	machine_shell("chmod -R go+rX '%s' && chmod 400 '%s'/sys/class/powercap/*/energy_uj", m.root,
-	      m.root);
+	machine_shell("chmod -R go+rX '%s' && chmod 400 '%s'/sys/class/powercap/*/energy_uj", m.root, m.root);
 	if (geteuid() == 0 && seteuid(65534) < 0) {
 		skip(2, "cannot become nobody");
 	} else {
@@ -134,12 +129,10 @@ static void test_permission(void)
 		if (getuid() == 0 && seteuid(0) < 0)
 			exit(99);
 		if (getuid() != 0) {
-			skip(2,
-			     "the fixture is our own: only root can give up its rights");
+			skip(2, "the fixture is our own: only root can give up its rights");
 		} else {
 			is_int(rc, -EACCES, "0400 as since CVE-2020-8694");
-			ok(strstr(m.err.text,
-				  "energy_uj: cannot open: Permission denied") != NULL,
+			ok(strstr(m.err.text, "energy_uj: cannot open: Permission denied") != NULL,
 			   "the message names the file");
 		}
 	}
@@ -157,8 +150,8 @@ static void test_one_unreadable(void)
 	}
 	machine_init(&m, &source_rapl, "xeon-2s");
 	machine_shell("chmod -R go+rX '%s' && chmod 400 "
-	      "'%s/sys/class/powercap/intel-rapl:1/energy_uj'",
-	      m.root, m.root);
+		      "'%s/sys/class/powercap/intel-rapl:1/energy_uj'",
+		      m.root, m.root);
 	if (seteuid(65534) < 0) {
 		skip(5, "cannot become nobody");
 		machine_fini(&m);
@@ -172,8 +165,7 @@ static void test_one_unreadable(void)
 	use(&m, "intel-rapl:0", 1000, RANGE_262K);
 	is_int(tick(&m), 0, "read again");
 	source_rapl.describe(m.source, buf, sizeof(buf));
-	ok(strstr(buf, "2 packages, 2 dram, 1 not readable") != NULL, "described: %s",
-	   buf);
+	ok(strstr(buf, "2 packages, 2 dram, 1 not readable") != NULL, "described: %s", buf);
 	machine_fini(&m);
 }
 
@@ -235,8 +227,8 @@ static void test_vanished(void)
 
 	machine_init(&m, &source_rapl, "xeon-2s");
 	machine_shell("cd '%s/sys/class/powercap/intel-rapl:1' && rm energy_uj && mkdir "
-	      "energy_uj",
-	      m.root);
+		      "energy_uj",
+		      m.root);
 	is_int(machine_open(&m), 0, "open");
 	is_int(tick(&m), 0, "read");
 	use(&m, "intel-rapl:0", 5, RANGE_262K);
@@ -288,12 +280,11 @@ static void test_two_sockets(void)
 	       "SampleInterval below",
 	       "described");
 	is_int(tick(&m), 0, "first");
-	ok(reading_has(&m.r, DOMAIN_CPU) && reading_has(&m.r, DOMAIN_DRAM) && !reading_has(&m.r, DOMAIN_GPU) &&
-		   !reading_has(&m.r, DOMAIN_OTHER),
+	ok(reading_has(&m.r, DOMAIN_CPU) && reading_has(&m.r, DOMAIN_DRAM) &&
+		   !reading_has(&m.r, DOMAIN_GPU) && !reading_has(&m.r, DOMAIN_OTHER),
 	   "what it knows");
 	is_u64(m.state.ncounters, 4, "four counters are kept");
-	is_str(m.state.counter[0].name, "intel-rapl:0",
-	       "in the order of their names: 1st");
+	is_str(m.state.counter[0].name, "intel-rapl:0", "in the order of their names: 1st");
 	is_str(m.state.counter[1].name, "intel-rapl:0:0", "2nd");
 	is_str(m.state.counter[3].name, "intel-rapl:1:0", "last");
 	use(&m, "intel-rapl:0", 123456789, RANGE_262K);
@@ -426,8 +417,7 @@ static void test_psys(void)
 	machine_init(&m, &source_rapl, "client-psys");
 	is_int(machine_open(&m), 0, "client-psys: open");
 	source_rapl.describe(m.source, buf, sizeof(buf));
-	is_str(buf, "1 package, 1 dram, psys, 262143.3 J range",
-	       "mmio's package is not counted again");
+	is_str(buf, "1 package, 1 dram, psys, 262143.3 J range", "mmio's package is not counted again");
 	is_int(tick(&m), 0, "first");
 	ok(psys_of(&m) && psys_of(&m)->is_new_base, "knows the node, from now on");
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -451,8 +441,8 @@ static void test_psys(void)
 
 	machine_init(&m, &source_rapl, "client-psys");
 	machine_shell("rm -r '%s/sys/class/powercap/intel-rapl:0' "
-	      "'%s/sys/class/powercap/intel-rapl:1'",
-	      m.root, m.root);
+		      "'%s/sys/class/powercap/intel-rapl:1'",
+		      m.root, m.root);
 	is_int(machine_open(&m), 0, "mmio alone: open");
 	is_int(tick(&m), 0, "first");
 	use(&m, "intel-rapl-mmio:0", 9, RANGE_262K);
@@ -468,8 +458,8 @@ static void test_nested_only(void)
 
 	machine_init(&m, &source_rapl, "epyc-1s");
 	machine_shell("cd '%s/sys/class/powercap' && mv intel-rapl:0:0 intel-rapl:0/ && "
-	      "echo dram > intel-rapl:0/intel-rapl:0:0/name",
-	      m.root);
+		      "echo dram > intel-rapl:0/intel-rapl:0:0/name",
+		      m.root);
 	is_int(machine_open(&m), 0, "nested: open");
 	is_int(tick(&m), 0, "first");
 	use(&m, "intel-rapl:0/intel-rapl:0:0", 4, RANGE_65K);
@@ -509,8 +499,8 @@ static void test_range(void)
  * up. */
 static void test_exact(void)
 {
-	static const char *const zones[] = { "intel-rapl:0", "intel-rapl:1",
-					     "intel-rapl:0:0", "intel-rapl:1:0" };
+	static const char *const zones[] = { "intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0",
+					     "intel-rapl:1:0" };
 	static const uint64_t ranges[] = { RANGE_262K, RANGE_262K, UINT64_C(65712999613),
 					   UINT64_C(65712999613) };
 	struct machine m;
@@ -609,8 +599,7 @@ static void test_bad_state(void)
 	is_int(tick(&m), 0, "and replaced");
 	is_reading(&m, 3, 0, 0, "by the next reading");
 	for (i = 0; i < SOURCE_MAX_COUNTERS; i++)
-		snprintf(m.state.counter[i].name, sizeof(m.state.counter[i].name),
-			 "gone:%u", i);
+		snprintf(m.state.counter[i].name, sizeof(m.state.counter[i].name), "gone:%u", i);
 	m.state.ncounters = SOURCE_MAX_COUNTERS;
 	is_int(tick(&m), 0, "a state full of counters that are gone");
 	use(&m, "intel-rapl:0", 8, RANGE_65K);
@@ -625,9 +614,9 @@ static void test_many(void)
 
 	machine_init(&m, &source_rapl, NULL);
 	machine_shell("for i in $(seq 61); do d='%s'/sys/class/powercap/intel-rapl:$i; mkdir -p "
-	      "\"$d\"; "
-	      "echo package-$i > \"$d/name\"; echo $i > \"$d/energy_uj\"; done",
-	      m.root);
+		      "\"$d\"; "
+		      "echo package-$i > \"$d/name\"; echo $i > \"$d/energy_uj\"; done",
+		      m.root);
 	is_int(machine_open(&m), -E2BIG, "more counters than can be kept");
 	ok(!m.source, "no source");
 	machine_shell("rm -r '%s/sys/class/powercap/intel-rapl:61'", m.root);

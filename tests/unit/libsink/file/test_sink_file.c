@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sink file: lines of JSON at the end of a file that may be torn, rotated away, missing, or on a full disk. */
+/*
+ * The sink file: lines of JSON at the end of a file that may be torn, rotated away,
+ * missing, or on a full disk.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -33,7 +36,9 @@ static int send_all(struct sink *k, const char *const *text, enum sink_result *r
 	int rc;
 
 	for (n = 0; text[n]; n++) {
-		item[n] = (struct sink_item){ STORE_RECORD, "k", 1, text[n], strlen(text[n]), n, NULL, false };
+		item[n] = (struct sink_item){
+			STORE_RECORD, "k", 1, text[n], strlen(text[n]), n, NULL, false
+		};
 		result[n] = SINK_RETRY;
 	}
 	rc = sink_file.deliver(k, item, n, result, 1000000000, &err);

@@ -69,8 +69,8 @@ static void write_conf(int port, const char *host, const char *more)
 	scratch_write(conf_path, text, strlen(text));
 }
 
-static void conf_tls(int port, const char *host, const char *ca, const char *mechanism,
-		     const char *user, const char *password)
+static void conf_tls(int port, const char *host, const char *ca, const char *mechanism, const char *user,
+		     const char *password)
 {
 	char text[1024];
 
@@ -151,8 +151,7 @@ static size_t consume(const char *topic, int partitions)
 	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, NULL, 0);
 	rd_kafka_poll_set_consumer(rk);
 	for (i = 0; i < partitions; i++)
-		rd_kafka_topic_partition_list_add(list, topic, i)->offset =
-			RD_KAFKA_OFFSET_BEGINNING;
+		rd_kafka_topic_partition_list_add(list, topic, i)->offset = RD_KAFKA_OFFSET_BEGINNING;
 	rd_kafka_assign(rk, list);
 	rd_kafka_topic_partition_list_destroy(list);
 	while (ended < partitions && n < SEEN_MAX && clock_mono_ns() < deadline) {
@@ -305,8 +304,7 @@ static void check_order(const char *topic, int partitions, unsigned int first)
 	}
 	for (i = 0; i < JOBS; i++)
 		last += newest[i] == first + (REVISIONS - 1) * JOBS + i;
-	ok(n >= (size_t)JOBS * REVISIONS, "nothing is lost (%zu messages for %d)", n,
-	   JOBS * REVISIONS);
+	ok(n >= (size_t)JOBS * REVISIONS, "nothing is lost (%zu messages for %d)", n, JOBS * REVISIONS);
 	is_u64(wrong, 0, "no revision was skipped");
 	is_u64(moved, 0, "a job has one partition");
 	is_u64(last, JOBS, "the last of each job is its last revision");

@@ -51,7 +51,8 @@ static void test_conf(void)
 	} table[] = {
 		{ "bootstrap.servers", ":1: not key=value" },
 		{ "\n\nno.such.key=1\n", ":3: no.such.key is not a property of librdkafka" },
-		{ "bootstrap.server=b1\n", ":1: bootstrap.server is not a property of librdkafka; did you mean bootstrap.servers?" },
+		{ "bootstrap.server=b1\n",
+		  ":1: bootstrap.server is not a property of librdkafka; did you mean bootstrap.servers?" },
 		{ "linger.ms=soon\n", ":1: linger.ms: " },
 		{ "enable.idempotence=false\n", ":1: enable.idempotence cannot be set, it is true" },
 		{ "acks=1", ":1: acks cannot be set, it is all" },
@@ -87,8 +88,7 @@ static void test_conf(void)
 		}
 	}
 	/* the value of a secret is in no message */
-	is_int(open_with("ssl.key.pem=hunter2\nsecurity.protocol=ssl", &k),
-	       -EINVAL, "bad key");
+	is_int(open_with("ssl.key.pem=hunter2\nsecurity.protocol=ssl", &k), -EINVAL, "bad key");
 	ok(!strstr(err.text, "hunter2"), "no secret: %s", err.text);
 	scratch_write(conf_path, "sasl.password=hunter2\n", 22);
 	chmod(conf_path, 0604);
@@ -182,8 +182,7 @@ static void (*on_message)(const rd_kafka_message_t *m);
  * Reads the topic from its beginning, up to its end at most; counts messages of SCHEMA whose headers are
  * right.
  */
-static size_t consume(const char *topic, const char *schema, size_t want, char *ret_keys,
-		      size_t size)
+static size_t consume(const char *topic, const char *schema, size_t want, char *ret_keys, size_t size)
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
@@ -214,9 +213,8 @@ static size_t consume(const char *topic, const char *schema, size_t want, char *
 		if (!m->err && on_message)
 			on_message(m);
 		if (!m->err && !rd_kafka_message_headers(m, &headers) &&
-		    !rd_kafka_header_get_last(headers, "schema", &v, &len) &&
-		    len == strlen(schema) && !memcmp(v, schema, len) &&
-		    !rd_kafka_header_get_last(headers, "cluster", &v, &len) &&
+		    !rd_kafka_header_get_last(headers, "schema", &v, &len) && len == strlen(schema) &&
+		    !memcmp(v, schema, len) && !rd_kafka_header_get_last(headers, "cluster", &v, &len) &&
 		    len == 2 && !memcmp(v, m->key, 2)) {
 			n++;
 			if (strlen(ret_keys) + m->key_len + 2 < size) {
@@ -266,7 +264,7 @@ static void test_final(void)
 {
 	struct sink_item item[] = {
 		item_of("c8/1", "{\"job_name\":\"a \\\"final\\\":false\",\"energy\":{\"final\":true},"
-			"\"origin\":\"history\"}"),
+				"\"origin\":\"history\"}"),
 		item_of("c8/2", "{\"job_name\":\"a \\\"final\\\":true\",\"energy\":{\"final\":false}}"),
 		item_of("c8/2#1", "{\"steps\":[]}"),
 	};
@@ -297,7 +295,8 @@ static void test_delivery(void)
 	fill(item, r, 1000);
 	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "three records");
 	is_u64(count(r, 3, SINK_ACKED), 3, "acked");
-	is_u64(consume(TOPIC, "ceems.job.v1", 3, keys, sizeof(keys)), 3, "are in the topic, with their headers");
+	is_u64(consume(TOPIC, "ceems.job.v1", 3, keys, sizeof(keys)), 3,
+	       "are in the topic, with their headers");
 	is_str(keys, "c0/1,0,0/0;c1/1,1,0/0;c0/1,2,0/0;", "by key, in order");
 	is_int(send_all(k, item, 1000, r, 20 * SECOND), 0, "a full batch");
 	is_u64(count(r, 1000, SINK_ACKED), 1000, "acked");
@@ -315,8 +314,7 @@ static void test_delivery(void)
 	free(item[1].why);
 	/* the broker refuses a request of several: each gets a second chance, alone */
 	fill(item, r, 3);
-	rd_kafka_mock_push_request_errors(mock, /* Produce */ 0, 1,
-					  RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+	rd_kafka_mock_push_request_errors(mock, /* Produce */ 0, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
 	is_int(send_all(k, item, 3, r, 20 * SECOND), 0, "a request refused");
 	is_u64(count(r, 3, SINK_ACKED), 3, "its messages pass alone");
 	fill(item, r, 1);
@@ -330,8 +328,8 @@ static void test_delivery(void)
 	test_not_permitted(k, "no permission");
 	sink_kafka.close(k);
 	/*
-	 * librdkafka takes this one as fatal and drops all messages; the sink makes another client. The broker
-	 * knows it before the client exists, because the client asks for its producer id unbidden.
+	 * librdkafka takes this one as fatal and drops all messages; the sink makes another client. The
+	 * broker knows it before the client exists, because the client asks for its producer id unbidden.
 	 */
 	rd_kafka_mock_push_request_errors(mock, /* InitProducerId */ 22, 1,
 					  RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED);
@@ -353,8 +351,8 @@ static void test_kinds(void)
 	item[1].kind = item[2].kind = STORE_START;
 	for (i = 0; i < 4; i++)
 		item[i].seq = 7 + i;
-	ok(sink_kafka.kinds == (STORE_MASK(STORE_RECORD) | STORE_MASK(STORE_STEPS) |
-				STORE_MASK(STORE_START)), "records, steps and starts");
+	ok(sink_kafka.kinds == (STORE_MASK(STORE_RECORD) | STORE_MASK(STORE_STEPS) | STORE_MASK(STORE_START)),
+	   "records, steps and starts");
 	k = open_mock("");
 	is_int(send_all(k, item, 4, r, 20 * SECOND), 0, "no topic for starts");
 	is_u64(count(r, 4, SINK_ACKED), 4, "they pass");
@@ -363,11 +361,9 @@ static void test_kinds(void)
 	memset(r, 0, sizeof(r));
 	k = open_mock("");
 	is_int(send_all(k, item, 4, r, 20 * SECOND), 0, "and with one");
-	is_u64(consume(TOPIC ".start", "ceems.job_start.v1", 2, keys, sizeof(keys)), 2,
-	       "they are in it");
+	is_u64(consume(TOPIC ".start", "ceems.job_start.v1", 2, keys, sizeof(keys)), 2, "they are in it");
 	is_str(keys, "c0/1,5,0/0;c0/2,5,0/0;", "by key");
-	is_u64(consume(TOPIC, "ceems.steps.v1", 4, keys, sizeof(keys)), 4,
-	       "steps are beside the records");
+	is_u64(consume(TOPIC, "ceems.steps.v1", 4, keys, sizeof(keys)), 4, "steps are beside the records");
 	is_str(keys, "c0/1,5,0/0#1;c0/1,5,0/0#2;c0/1,5,0/0#1;c0/1,5,0/0#2;", "by key and part");
 	sink_kafka.close(k);
 	settings.kafka_start_topic[0] = '\0';
@@ -575,7 +571,8 @@ static void test_abandoned(void)
 	int fd;
 
 	ok(bind(listener, (struct sockaddr *)&a, sizeof(a)) == 0 && listen(listener, 8) == 0 &&
-	   getsockname(listener, (struct sockaddr *)&a, &len) == 0, "a listener");
+		   getsockname(listener, (struct sockaddr *)&a, &len) == 0,
+	   "a listener");
 	setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	snprintf(buf, sizeof(buf), "bootstrap.servers=127.0.0.1:%d\n", ntohs(a.sin_port));
 	is_int(open_with(buf, &k), 0, "its client");
@@ -633,8 +630,7 @@ static void test_outage(void)
 	t = clock_mono_ns();
 	is_int(send_all(k, item, 100, r, SECOND / 2), -EAGAIN, "broker down");
 	t = clock_mono_ns() - t;
-	ok(t >= SECOND / 2 && t < 5 * SECOND, "gives up when told (%" PRIu64 " ms)",
-	   t / NSEC_PER_MSEC);
+	ok(t >= SECOND / 2 && t < 5 * SECOND, "gives up when told (%" PRIu64 " ms)", t / NSEC_PER_MSEC);
 	is_u64(count(r, 100, SINK_SENT), 100, "the client keeps all");
 	ok(strstr(err.text, "no acknowledgement within 500 ms") != NULL, "%s", err.text);
 	rd_kafka_mock_broker_set_up(mock, 1);

@@ -29,13 +29,12 @@ struct mariadb_rig {
 
 static struct mariadb_rig rig = { .dir = SCRATCH_TEMPLATE };
 
-static inline void rig_defaults_file(const char *name, const char *user, const char *password,
-				     char *path, size_t size)
+static inline void rig_defaults_file(const char *name, const char *user, const char *password, char *path,
+				     size_t size)
 {
 	char text[512];
-	int n = snprintf(text, sizeof(text), "[client]\nsocket=%s\nuser=%s\n%s%s\n",
-			 rig.server.socket, user, password ? "password=" : "",
-			 password ? password : "");
+	int n = snprintf(text, sizeof(text), "[client]\nsocket=%s\nuser=%s\n%s%s\n", rig.server.socket, user,
+			 password ? "password=" : "", password ? password : "");
 
 	snprintf(path, size, "%s/%s", rig.dir, name);
 	scratch_write(path, text, (size_t)n);
@@ -77,8 +76,7 @@ static inline bool rig_migrate(void)
 	return false;
 }
 
-static inline MYSQL *rig_connect(const char *defaults_file, const char *database,
-				 unsigned long flags)
+static inline MYSQL *rig_connect(const char *defaults_file, const char *database, unsigned long flags)
 {
 	MYSQL *m = NULL;
 

@@ -27,7 +27,8 @@ static void keep_line(void *ctx, const char *line)
 
 static int maintain(uint64_t retention_ns, bool dry_run)
 {
-	struct db_maintain_options o = { .retention_ns = retention_ns, .dry_run = dry_run,
+	struct db_maintain_options o = { .retention_ns = retention_ns,
+					 .dry_run = dry_run,
 					 .report = keep_line };
 	int rc;
 
@@ -47,16 +48,15 @@ static void fill(unsigned int first, unsigned int n, unsigned int from)
 
 	snprintf(sql, sizeof(sql),
 		 "SET time_zone = '+00:00';"
-		 "INSERT INTO ceems.job (record_key, submit_time, cluster, jobid, restart_count, "
-		 "user_id, group_id, username, account, partition_name, state, start_time, end_time, "
-		 "elapsed_s, total_cpus, total_nodes, energy_final, energy_j, co2e_g, cpu_time_s, "
-		 "pue, market_co2e_g, embodied_g, fresh_factor_j, static_factor_j, record) SELECT CONCAT('c/', seq), "
-		 "@t := UTC_TIMESTAMP() - INTERVAL (%u + 3 * (seq - %u)) DAY, 'c', seq, 0, 1000, 1000, "
-		 "ELT(1 + seq %% 4, 'bob', 'Bob', 'bob ', NULL), ELT(1 + seq %% 2, 'a''b', 'ä'), "
-		 "'part', 'COMPLETED', @t, @t + INTERVAL 1 DAY, 86400, 4, 1, 1, "
-		 "IF(seq %% 5, seq, NULL), seq / 7, IF(seq %% 3, seq, NULL), 1.5, seq / 3, seq, "
-		 "IF(seq %% 2, seq, NULL), 1, '{}' "
-		 "FROM ceems.seq WHERE seq >= %u AND seq < %u;"
+		 "INSERT INTO ceems.job (record_key, submit_time, cluster, jobid, restart_count, user_id, "
+		 "group_id, username, account, partition_name, state, start_time, end_time, elapsed_s, "
+		 "total_cpus, total_nodes, energy_final, energy_j, co2e_g, cpu_time_s, pue, market_co2e_g, "
+		 "embodied_g, fresh_factor_j, static_factor_j, record) SELECT CONCAT('c/', seq), @t := "
+		 "UTC_TIMESTAMP() - INTERVAL (%u + 3 * (seq - %u)) DAY, 'c', seq, 0, 1000, 1000, ELT(1 + "
+		 "seq %% 4, 'bob', 'Bob', 'bob ', NULL), ELT(1 + seq %% 2, 'a''b', 'ä'), 'part', "
+		 "'COMPLETED', @t, @t + INTERVAL 1 DAY, 86400, 4, 1, 1, IF(seq %% 5, seq, NULL), seq / 7, "
+		 "IF(seq %% 3, seq, NULL), 1.5, seq / 3, seq, IF(seq %% 2, seq, NULL), 1, '{}' FROM "
+		 "ceems.seq WHERE seq >= %u AND seq < %u;"
 		 "INSERT IGNORE INTO ceems.usage_open SELECT DATE(submit_time) FROM ceems.job WHERE "
 		 "jobid >= %u AND jobid < %u;"
 		 "INSERT INTO ceems.step (record_key, step_id, submit_time, energy_j) SELECT "
@@ -89,7 +89,8 @@ static uint64_t partitions(const char *table)
 {
 	char sql[256];
 
-	snprintf(sql, sizeof(sql), "SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE "
+	snprintf(sql, sizeof(sql),
+		 "SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE "
 		 "TABLE_SCHEMA = 'ceems' AND TABLE_NAME = '%s' AND PARTITION_NAME IS NOT NULL",
 		 table);
 	return rig_number(sql);
@@ -182,13 +183,14 @@ static void test_kill_each(void)
 		is_int(maintain(keep, false), 0, "the next one goes on");
 		ok(strstr(lines, "goes on where it stopped") != NULL, "and says so");
 		ok(checksum() == want && !rig_number("SELECT COUNT(*) FROM ceems.archived WHERE state "
-						      "<> 'gone'"),
+						     "<> 'gone'"),
 		   "all is counted once");
 		is_u64(partitions("job"), partitions("step"), "step has the same partitions");
 	}
 	die_at = 0;
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.step LEFT JOIN ceems.job USING (record_key, "
-			  "submit_time) WHERE job.record_key IS NULL"), 0, "no steps without job");
+			  "submit_time) WHERE job.record_key IS NULL"),
+	       0, "no steps without job");
 }
 
 /* A correction to a month of which the sums were kept, but not the partition dropped, when it was killed. */
@@ -244,7 +246,8 @@ static void test_days(void)
 
 	is_int(maintain(0, false), 0, "a run that sums up days");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.usage_open WHERE submit_day < CURRENT_DATE - "
-			  "INTERVAL 2 DAY"), 0, "none but the last are open");
+			  "INTERVAL 2 DAY"),
+	       0, "none but the last are open");
 	ok(checksum() == want, "and all is counted as before");
 	is_u64(rig_number("SELECT SUM(jobs) = (SELECT COUNT(*) FROM ceems.job WHERE submit_time < "
 			  "CURRENT_DATE - INTERVAL 2 DAY) FROM ceems.usage_day WHERE archived_id = 0"),
@@ -274,8 +277,10 @@ static void test_days_locked(void)
 
 	rig_query("INSERT INTO ceems.usage_open SELECT DATE(submit_time) FROM ceems.job WHERE jobid = 10");
 	mariadb_client_query(m, "START TRANSACTION", &rig.err);
-	mariadb_client_query(m, "INSERT IGNORE INTO usage_open SELECT DATE(submit_time) FROM job WHERE "
-			     "jobid = 10", &rig.err);
+	mariadb_client_query(m,
+			     "INSERT IGNORE INTO usage_open SELECT DATE(submit_time) FROM job WHERE "
+			     "jobid = 10",
+			     &rig.err);
 	mariadb_client_query(m, "UPDATE job SET energy_j = 2000000 WHERE jobid = 10", &rig.err);
 	pid = fork();
 	if (!pid)

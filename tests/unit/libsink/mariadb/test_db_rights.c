@@ -82,14 +82,21 @@ static uint64_t number_as(const char *user, const char *password, const char *sq
 static void test_writer(void)
 {
 	static const char *const refused[] = {
-		"DELETE FROM ceems.job", "DELETE FROM ceems.step", "TRUNCATE ceems.job",
-		"DROP TABLE ceems.step", "ALTER TABLE ceems.job ADD COLUMN x INT",
-		"ALTER TABLE ceems.job DROP PARTITION pmax", "CREATE TABLE ceems.x (a INT)",
-		"SELECT * FROM ceems.usage_day", "UPDATE ceems.usage_day SET jobs = 0",
+		"DELETE FROM ceems.job",
+		"DELETE FROM ceems.step",
+		"TRUNCATE ceems.job",
+		"DROP TABLE ceems.step",
+		"ALTER TABLE ceems.job ADD COLUMN x INT",
+		"ALTER TABLE ceems.job DROP PARTITION pmax",
+		"CREATE TABLE ceems.x (a INT)",
+		"SELECT * FROM ceems.usage_day",
+		"UPDATE ceems.usage_day SET jobs = 0",
 		"INSERT INTO ceems.schema_version (version) VALUES (9)",
-		"LOCK TABLES ceems.job WRITE", "SELECT * FROM mysql.user",
+		"LOCK TABLES ceems.job WRITE",
+		"SELECT * FROM mysql.user",
 		"SELECT * FROM ceems.job INTO OUTFILE '/tmp/ceems-x'",
-		"GRANT SELECT ON ceems.job TO ceems_reader", "CREATE USER x",
+		"GRANT SELECT ON ceems.job TO ceems_reader",
+		"CREATE USER x",
 		"LOAD DATA INFILE '/etc/passwd' INTO TABLE ceems.job",
 	};
 	struct settings s = rig.settings;
@@ -127,14 +134,25 @@ static void test_writer(void)
 
 static void test_reader(void)
 {
-	static const char *const views[] = { "job", "step", "job_summary", "step_summary",
-					     "usage_all", "user_month", "account_month",
-					     "partition_day", "emissions_month", "efficiency", "emission_factor",
-					     "archived", "usage_day" };
+	static const char *const views[] = { "job",
+					     "step",
+					     "job_summary",
+					     "step_summary",
+					     "usage_all",
+					     "user_month",
+					     "account_month",
+					     "partition_day",
+					     "emissions_month",
+					     "efficiency",
+					     "emission_factor",
+					     "archived",
+					     "usage_day" };
 	static const char *const refused[] = {
-		"UPDATE ceems.job SET energy_j = 0", "DELETE FROM ceems.job",
+		"UPDATE ceems.job SET energy_j = 0",
+		"DELETE FROM ceems.job",
 		"INSERT INTO ceems.archived (partition_of, state) VALUES ('x', 'gone')",
-		"DROP VIEW ceems.my_jobs", "CREATE VIEW ceems.x AS SELECT 1",
+		"DROP VIEW ceems.my_jobs",
+		"CREATE VIEW ceems.x AS SELECT 1",
 	};
 	char sql[128];
 	size_t i;
@@ -181,15 +199,17 @@ static void add_user(const char *account)
 {
 	char sql[512];
 
-	snprintf(sql, sizeof(sql), "CREATE USER %s IDENTIFIED BY 'pw'; GRANT ceems_user TO %s; "
-		 "SET DEFAULT ROLE ceems_user FOR %s", account, account, account);
+	snprintf(sql, sizeof(sql),
+		 "CREATE USER %s IDENTIFIED BY 'pw'; GRANT ceems_user TO %s; "
+		 "SET DEFAULT ROLE ceems_user FOR %s",
+		 account, account, account);
 	rig_query(sql);
 }
 
 static void test_own(void)
 {
-	static const char *const names[] = { "alice", "bob", "Bob", "bob ", "bob@x", "o'b", "%", "b_b",
-					     "\xc3\xa4", "A" };
+	static const char *const names[] = { "alice", "bob", "Bob", "bob ",	"bob@x",
+					     "o'b",   "%",   "b_b", "\xc3\xa4", "A" };
 	char sql[1024];
 	char quoted[64];
 	size_t i;
@@ -214,34 +234,47 @@ static void test_own(void)
 		mysql_escape_string(quoted, names[i], strlen(names[i]));
 		snprintf(sql, sizeof(sql), "'%s'@'localhost'", quoted);
 		add_user(sql);
-		is_u64(number_as(names[i], "pw", "SELECT GROUP_CONCAT(jobid) FROM ceems.my_jobs"),
-		       i + 1, names[i]);
-		is_u64(number_as(names[i], "pw", "SELECT COUNT(*) FROM ceems.my_steps"), 1,
-		       "and one step");
+		is_u64(number_as(names[i], "pw", "SELECT GROUP_CONCAT(jobid) FROM ceems.my_jobs"), i + 1,
+		       names[i]);
+		is_u64(number_as(names[i], "pw", "SELECT COUNT(*) FROM ceems.my_steps"), 1, "and one step");
 	}
 }
 
 static void test_tricks(void)
 {
 	static const char *const refused[] = {
-		"SELECT * FROM ceems.job", "SELECT * FROM ceems.step", "SELECT * FROM ceems.usage_all",
-		"SELECT * FROM ceems.job_summary", "SELECT * FROM ceems.user_month",
+		"SELECT * FROM ceems.job",
+		"SELECT * FROM ceems.step",
+		"SELECT * FROM ceems.usage_all",
+		"SELECT * FROM ceems.job_summary",
+		"SELECT * FROM ceems.user_month",
 		"SELECT * FROM ceems.efficiency",
-		"SELECT * FROM ceems.usage_day", "SELECT record FROM ceems.job PARTITION (pmax)",
-		"UPDATE ceems.my_jobs SET energy_j = 0", "DELETE FROM ceems.my_jobs",
+		"SELECT * FROM ceems.usage_day",
+		"SELECT record FROM ceems.job PARTITION (pmax)",
+		"UPDATE ceems.my_jobs SET energy_j = 0",
+		"DELETE FROM ceems.my_jobs",
 		"INSERT INTO ceems.my_jobs (record_key) VALUES ('x')",
-		"SHOW CREATE VIEW ceems.my_jobs", "SHOW CREATE TABLE ceems.job",
+		"SHOW CREATE VIEW ceems.my_jobs",
+		"SHOW CREATE TABLE ceems.job",
 		"CREATE VIEW ceems.v AS SELECT * FROM ceems.job",
 		"CREATE VIEW own.v AS SELECT * FROM ceems.job",
 		"CREATE DEFINER = root@localhost SQL SECURITY DEFINER VIEW own.v AS SELECT * FROM "
 		"ceems.my_jobs",
 		"CREATE DEFINER = root@localhost FUNCTION own.f() RETURNS INT RETURN 1",
-		"SET ROLE ceems_reader", "SET ROLE mysql", "GRANT ceems_user TO mallory@localhost",
-		"SELECT * FROM mysql.user", "HANDLER ceems.job OPEN", "LOCK TABLES ceems.job READ",
-		"SET PASSWORD FOR alice@localhost = PASSWORD('x')", "CREATE USER x",
+		"SET ROLE ceems_reader",
+		"SET ROLE mysql",
+		"GRANT ceems_user TO mallory@localhost",
+		"SELECT * FROM mysql.user",
+		"HANDLER ceems.job OPEN",
+		"LOCK TABLES ceems.job READ",
+		"SET PASSWORD FOR alice@localhost = PASSWORD('x')",
+		"CREATE USER x",
 		"ALTER TABLE own.t EXCHANGE PARTITION p0 WITH TABLE ceems.job",
-		"CREATE TABLE own.c LIKE ceems.job", "CREATE TRIGGER ceems.t BEFORE INSERT ON ceems.job "
-		"FOR EACH ROW SET @x = 1", "EXPLAIN SELECT * FROM ceems.job", "CHECK TABLE ceems.job",
+		"CREATE TABLE own.c LIKE ceems.job",
+		"CREATE TRIGGER ceems.t BEFORE INSERT ON ceems.job "
+		"FOR EACH ROW SET @x = 1",
+		"EXPLAIN SELECT * FROM ceems.job",
+		"CHECK TABLE ceems.job",
 	};
 	size_t i;
 
@@ -250,12 +283,15 @@ static void test_tricks(void)
 		  "GRANT ALL ON own.* TO mallory@localhost; GRANT ALL ON own.* TO alice@localhost");
 	is_u64(number_as("mallory", "pw", "SELECT COUNT(*) FROM ceems.my_jobs"), 0, "mallory has no jobs");
 	for (i = 0; i < ARRAY_SIZE(refused); i++)
-		ok(as("mallory", "pw", refused[i]) > 1, "user: %.60s: %.60s", refused[i],
-		   rig.err.text);
-	is_u64(number_as("mallory", "pw", "SELECT COUNT(*) FROM information_schema.TABLES WHERE "
-			 "TABLE_SCHEMA = 'ceems' AND TABLE_NAME NOT LIKE 'my_%'"), 0, "sees no table");
-	is_u64(number_as("mallory", "pw", "SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE "
-			 "TABLE_SCHEMA = 'ceems' AND TABLE_NAME NOT LIKE 'my_%'"), 0, "nor partition");
+		ok(as("mallory", "pw", refused[i]) > 1, "user: %.60s: %.60s", refused[i], rig.err.text);
+	is_u64(number_as("mallory", "pw",
+			 "SELECT COUNT(*) FROM information_schema.TABLES WHERE "
+			 "TABLE_SCHEMA = 'ceems' AND TABLE_NAME NOT LIKE 'my_%'"),
+	       0, "sees no table");
+	is_u64(number_as("mallory", "pw",
+			 "SELECT COUNT(*) FROM information_schema.PARTITIONS WHERE "
+			 "TABLE_SCHEMA = 'ceems' AND TABLE_NAME NOT LIKE 'my_%'"),
+	       0, "nor partition");
 	/* what is mallory's own runs with his rights, but his callers' names */
 	is_int((int)as("mallory", "pw",
 		       "CREATE FUNCTION own.f() RETURNS INT SQL SECURITY DEFINER READS SQL DATA RETURN "
@@ -270,24 +306,23 @@ static void test_tricks(void)
 	is_u64(number_as("mallory", "pw", "SELECT own.g()"), 0, "his function shows him nothing");
 	ok(as("alice", "pw", "SELECT own.f()") > 1, "nor does it run for alice: %s", rig.err.text);
 	ok(as("alice", "pw", "CALL own.p()") > 1, "nor does his procedure: %s", rig.err.text);
-	ok(as("alice", "pw", "INSERT INTO own.loot VALUES (1)") > 1,
-	   "nor does his trigger: %s", rig.err.text);
-	(void)as("mallory", "pw",
-		 "CREATE SQL SECURITY DEFINER VIEW own.v AS SELECT * FROM ceems.my_jobs");
+	ok(as("alice", "pw", "INSERT INTO own.loot VALUES (1)") > 1, "nor does his trigger: %s",
+	   rig.err.text);
+	(void)as("mallory", "pw", "CREATE SQL SECURITY DEFINER VIEW own.v AS SELECT * FROM ceems.my_jobs");
 	ok(as("alice", "pw", "SELECT * FROM own.v") > 1, "nor does his view: %s", rig.err.text);
 	is_u64(number_as("alice", "pw", "SELECT COUNT(*) FROM ceems.my_jobs"), 1,
 	       "alice herself sees her job");
 	/* an account without a name takes any */
 	rig_query("CREATE USER ''@'localhost'; RENAME USER bob@localhost TO bob@'10.0.0.1'");
-	is_u64(number_as("bob", NULL, "SELECT USER() LIKE 'bob@%' AND CURRENT_USER() = '@localhost'"),
-	       1, "the account without a name takes bob");
+	is_u64(number_as("bob", NULL, "SELECT USER() LIKE 'bob@%' AND CURRENT_USER() = '@localhost'"), 1,
+	       "the account without a name takes bob");
 	ok(as("bob", NULL, "SELECT COUNT(*) FROM ceems.my_jobs") > 1, "has no role: %s", rig.err.text);
 	ok(as("bob", NULL, "SET ROLE ceems_user") > 1, "and gets none: %s", rig.err.text);
 	rig_query("DROP USER ''@'localhost'");
 	/* one account in place of another */
 	rig_query("GRANT PROXY ON alice@localhost TO mallory@localhost");
-	is_u64(number_as("mallory", "pw", "SELECT COUNT(*) FROM ceems.my_jobs WHERE username = 'alice'"),
-	       0, "a proxy is not who he stands for");
+	is_u64(number_as("mallory", "pw", "SELECT COUNT(*) FROM ceems.my_jobs WHERE username = 'alice'"), 0,
+	       "a proxy is not who he stands for");
 }
 
 /*
@@ -336,7 +371,8 @@ static void test_leaks(void)
 
 static char hints[2048];
 
-static void note_hint(void *ctx, enum sink_health health, enum setting setting, const char *hint, const char *text)
+static void note_hint(void *ctx, enum sink_health health, enum setting setting, const char *hint,
+		      const char *text)
 {
 	(void)setting;
 	size_t used = strlen(hints);
@@ -359,7 +395,8 @@ static void test_hints(void)
 
 	for (i = 0; i < ARRAY_SIZE(before); i++) {
 		rig_query(before[i]);
-		rig_defaults_file("poor.cnf", "poor", "p", s.mariadb_defaults_file, sizeof(s.mariadb_defaults_file));
+		rig_defaults_file("poor.cnf", "poor", "p", s.mariadb_defaults_file,
+				  sizeof(s.mariadb_defaults_file));
 		hints[0] = '\0';
 		sink_mariadb.check(&s, note_hint, NULL);
 		ok(strstr(hints, want) != NULL, "after %s: %s", before[i], hints);

@@ -84,18 +84,34 @@ static struct record *job(uint32_t id)
 
 /* --- texts ------------------------------------------------------------------------------- */
 
-#define TEXT(column, member) { column, offsetof(struct record, member), 1024 }
-#define NAME(column, member) { column, offsetof(struct record, member), 256 }
+#define TEXT(column, member)                                  \
+	{                                                     \
+		column, offsetof(struct record, member), 1024 \
+	}
+#define NAME(column, member)                                 \
+	{                                                    \
+		column, offsetof(struct record, member), 256 \
+	}
 static const struct {
 	const char *column;
 	size_t at;  /* of a char * */
 	size_t max; /* bytes: Slurm's limit, or that of a user's name (LOGIN_NAME_MAX) */
 } texts[] = {
-	TEXT("job_name", job_name), NAME("username", user_name), NAME("groupname", group_name),
-	TEXT("account", account), TEXT("partition_name", partition), TEXT("qos", qos),
-	TEXT("wckey", wckey), TEXT("reservation", reservation), TEXT("nodes", nodes),
-	TEXT("submit_host", submit_host), TEXT("work_dir", work_dir), TEXT("comment", comment),
-	TEXT("script", script), TEXT("tres_req", tres_req), TEXT("tres_alloc", tres_alloc),
+	TEXT("job_name", job_name),
+	NAME("username", user_name),
+	NAME("groupname", group_name),
+	TEXT("account", account),
+	TEXT("partition_name", partition),
+	TEXT("qos", qos),
+	TEXT("wckey", wckey),
+	TEXT("reservation", reservation),
+	TEXT("nodes", nodes),
+	TEXT("submit_host", submit_host),
+	TEXT("work_dir", work_dir),
+	TEXT("comment", comment),
+	TEXT("script", script),
+	TEXT("tres_req", tres_req),
+	TEXT("tres_alloc", tres_alloc),
 	TEXT("array_tasks", array_tasks),
 };
 
@@ -160,9 +176,11 @@ static void test_texts(void)
 
 static void test_rows(void)
 {
-	static const char part[] = "{\"schema\":\"ceems.steps.v1\",\"key\":\"c1/2,1700000000,0/0#1\","
+	static const char part[] =
+		"{\"schema\":\"ceems.steps.v1\",\"key\":\"c1/2,1700000000,0/0#1\","
 		"\"job_key\":\"c1/2,1700000000,0/0\",\"part\":1,\"parts\":2,\"cluster\":\"c1\","
-		"\"jobid\":2,\"@submit\":\"2023-11-14T22:13:20Z\",\"steps\":[{\"stepid\":7,\"name\":\"late\"},"
+		"\"jobid\":2,\"@submit\":\"2023-11-14T22:13:20Z\",\"steps\":[{\"stepid\":7,"
+		"\"name\":\"late\"},"
 		"{\"stepid\":7,\"het_component\":1,\"name\":\"other half\"}]}";
 	struct record *r = job(2);
 	size_t i;
@@ -179,8 +197,8 @@ static void test_rows(void)
 	is_int(send_record(r), SINK_ACKED, "a record");
 	is_u64(rig_number("SELECT script = '#!/bin/sh\\n' AND array_tasks = '0-9,12' FROM ceems.job"), 1,
 	       "script and tasks");
-	is_u64(rig_number("SELECT COUNT(*) FROM ceems.step WHERE step_id = 0 AND het_component IN (0, 1)"),
-	       2, "parts of a het step are rows of their own");
+	is_u64(rig_number("SELECT COUNT(*) FROM ceems.step WHERE step_id = 0 AND het_component IN (0, 1)"), 2,
+	       "parts of a het step are rows of their own");
 	is_int(send_json(STORE_STEPS, "c1/2,1700000000,0/0#1", part), SINK_ACKED, "a part with more steps");
 	is_int(send_json(STORE_STEPS, "c1/2,1700000000,0/0#1", part), SINK_ACKED, "twice");
 	is_u64(rig_number("SELECT COUNT(*) FROM ceems.step JOIN ceems.job USING (record_key, submit_time)"),
@@ -234,20 +252,24 @@ static void test_sums(void)
 		is_int(send_record(r), SINK_ACKED, jobs[i].user);
 		record_destroy(r);
 	}
-	is_u64(rig_number("SELECT jobs = 3 AND jobs_measured = 2 AND cpu_hours = 7 AND node_hours = 3 AND "
-			  "energy_kwh = 3 AND co2e_kg = 1.08 AND ABS(cpu_efficiency - 2 / 6) < 1e-4 AND day = "
-			  "UTC_DATE() - INTERVAL 1 DAY FROM ceems.partition_day WHERE partition_name = 'p'"),
+	is_u64(rig_number(
+		       "SELECT jobs = 3 AND jobs_measured = 2 AND cpu_hours = 7 AND node_hours = 3 AND "
+		       "energy_kwh = 3 AND co2e_kg = 1.08 AND ABS(cpu_efficiency - 2 / 6) < 1e-4 AND day = "
+		       "UTC_DATE() - INTERVAL 1 DAY FROM ceems.partition_day WHERE partition_name = 'p'"),
 	       1, "partition_day");
 	/* of alice: 6 h held, 2 used; idle 1 kWh of the first, of which 3/4 of the CPUs were not used */
 	is_u64(rig_number("SELECT jobs = 2 AND jobs_measured = 2 AND core_hours_allocated = 6 AND "
 			  "core_hours_used = 2 AND core_hours_unused = 4 AND ABS(cpu_efficiency - 1 / 3e0) < "
 			  "1e-9 AND ABS(idle_kwh - 0.75) < 1e-9 AND jobs_below_10_percent = 0 FROM "
-			  "ceems.efficiency WHERE username = 'alice'"), 1, "efficiency");
+			  "ceems.efficiency WHERE username = 'alice'"),
+	       1, "efficiency");
 	is_u64(rig_number("SELECT jobs = 1 AND jobs_measured = 0 AND core_hours_allocated IS NULL AND "
 			  "core_hours_unused IS NULL AND cpu_efficiency IS NULL AND idle_kwh IS NULL FROM "
-			  "ceems.efficiency WHERE username = 'bob'"), 1, "unknown is NULL");
+			  "ceems.efficiency WHERE username = 'bob'"),
+	       1, "unknown is NULL");
 	is_u64(rig_number("SELECT jobs = 2 AND cpu_hours = 6 AND energy_kwh = 3 FROM ceems.user_month WHERE "
-			  "username = 'alice'"), 1, "user_month");
+			  "username = 'alice'"),
+	       1, "user_month");
 }
 
 int main(void)

@@ -89,8 +89,7 @@ static bool arrives(void)
 
 	while (acked() < last_job && clock_mono_ns() < deadline)
 		(void)try_now(5 * SECOND);
-	return acked() == last_job &&
-	       rig_number("SELECT COUNT(*) FROM ceems.job") == last_job &&
+	return acked() == last_job && rig_number("SELECT COUNT(*) FROM ceems.job") == last_job &&
 	       rig_number("SELECT COUNT(*) FROM ceems.step") == last_job;
 }
 
@@ -172,9 +171,11 @@ static void test_deadlock(void)
 			bool died;
 
 			mariadb_client_query(m, "START TRANSACTION", &rig.err);
-			snprintf(sql, sizeof(sql), "INSERT INTO step (record_key, step_id, submit_time) "
-				 "VALUES ('c1/%u,%u,0/0', 0, FROM_UNIXTIME(%u))", last_job,
-				 1700000000 + last_job % 3 * 86400, 1700000000 + last_job % 3 * 86400);
+			snprintf(sql, sizeof(sql),
+				 "INSERT INTO step (record_key, step_id, submit_time) "
+				 "VALUES ('c1/%u,%u,0/0', 0, FROM_UNIXTIME(%u))",
+				 last_job, 1700000000 + last_job % 3 * 86400,
+				 1700000000 + last_job % 3 * 86400);
 			mariadb_client_query(m, sql, &rig.err);
 			(void)!write(ready[1], "x", 1);
 			/* heavier than the sink's transaction, so that this one is not the victim */
@@ -248,7 +249,8 @@ static void test_full(void)
 	for (i = 0; i < ARRAY_SIZE(codes); i++) {
 		char sql[256];
 
-		snprintf(sql, sizeof(sql), "CREATE TRIGGER ceems.full BEFORE INSERT ON ceems.step FOR EACH "
+		snprintf(sql, sizeof(sql),
+			 "CREATE TRIGGER ceems.full BEFORE INSERT ON ceems.step FOR EACH "
 			 "ROW SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = %u, MESSAGE_TEXT = 'No space left'",
 			 codes[i]);
 		rig_query(sql);
@@ -299,18 +301,21 @@ static void test_maintain(void)
 /* --- TLS --------------------------------------------------------------------------------- */
 
 #define SERVER "127.0.0.2"
-#define WRONG_NAME "127.0.0.10" /* the same server; not 127.0.0.1, whose name libmariadb 3.4 does not look at */
+/* the same server; not 127.0.0.1, whose name libmariadb 3.4 does not look at */
+#define WRONG_NAME "127.0.0.10"
 
 static bool make_certificates(void)
 {
 	char command[2048];
 
-	snprintf(command, sizeof(command), "cd %s && exec 2>tls.log && for ca in ca otherca; do "
+	snprintf(command, sizeof(command),
+		 "cd %s && exec 2>tls.log && for ca in ca otherca; do "
 		 "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout $ca.key -out $ca.pem "
 		 "-subj /CN=$ca || exit 1; done; echo subjectAltName=IP:" SERVER " >names && "
 		 "openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=db && "
 		 "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
-		 "-extfile names -out server.pem && chmod 644 *.key", rig.dir);
+		 "-extfile names -out server.pem && chmod 644 *.key",
+		 rig.dir);
 	return system(command) == 0;
 }
 
@@ -318,8 +323,10 @@ static bool make_certificates(void)
 static void conf_tls(const char *host, const char *ca, const char *more)
 {
 	char text[1024];
-	int n = snprintf(text, sizeof(text), "[client]\nhost=%s\nport=%s\nuser=tls\npassword=secret\n"
-			 "%s\n", host, strchr(rig.server.more[0], '=') + 1, more);
+	int n = snprintf(text, sizeof(text),
+			 "[client]\nhost=%s\nport=%s\nuser=tls\npassword=secret\n"
+			 "%s\n",
+			 host, strchr(rig.server.more[0], '=') + 1, more);
 
 	if (ca)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "ssl-ca=%s/%s.pem\n", rig.dir, ca);
@@ -446,7 +453,8 @@ int main(void)
 	if (why) {
 		skip(1, why);
 	} else if (ok(rig_migrate(), "migrate") &&
-		   rig_query("CREATE USER w@localhost IDENTIFIED BY 'secret'; GRANT ALL ON ceems.* TO w@localhost")) {
+		   rig_query("CREATE USER w@localhost IDENTIFIED BY 'secret'; GRANT ALL ON ceems.* TO "
+			     "w@localhost")) {
 		settings = rig.settings;
 		rig_defaults_file("w.cnf", "w", "secret", settings.mariadb_defaults_file,
 				  sizeof(settings.mariadb_defaults_file));

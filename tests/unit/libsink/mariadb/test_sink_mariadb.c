@@ -82,9 +82,8 @@ static void test_upsert(void)
 	is_int(sqlrow_add_steps(&rows, "k", 1, r), 0, "two steps");
 	sqlrow_used(&rows, SQLROW_STEP, 0, 1, &set);
 	sql = sqlrow_upsert(SQLROW_STEP, SQLROW_MARIADB, &set);
-	ok(sql && strstr(sql, " ON DUPLICATE KEY UPDATE step_name=NULL,") &&
-		   !strstr(sql, "step_id=") && strstr(sql, ",cycles=NULL,") &&
-		   strstr(sql, ",ntasks=VALUES(ntasks),"),
+	ok(sql && strstr(sql, " ON DUPLICATE KEY UPDATE step_name=NULL,") && !strstr(sql, "step_id=") &&
+		   strstr(sql, ",cycles=NULL,") && strstr(sql, ",ntasks=VALUES(ntasks),"),
 	   "what all rows lack is no parameter, but NULL in a row that is there");
 	free(sql);
 	sqlrow_used(&rows, SQLROW_STEP, 0, 2, &set);
@@ -106,8 +105,7 @@ static void test_without_steps(void)
 		{ "{\"a\":1,\"steps\":null}", "{\"a\":1,\"steps\":null" },
 		{ "{\"a\":1,\"steps\":[]}", "{\"a\":1" },
 		{ "{\"a\":1,\"steps\":[{\"b\":[\"]}\\\"\"]}]}", "{\"a\":1" },
-		{ "{\"a\":\",\\\"steps\\\":[\",\"steps\":[1]}",
-		  "{\"a\":\",\\\"steps\\\":[\"" },
+		{ "{\"a\":\",\\\"steps\\\":[\",\"steps\":[1]}", "{\"a\":\",\\\"steps\\\":[\"" },
 		/* not the last, nested, cut: left alone */
 		{ "{\"a\":1,\"steps\":[1],\"b\":2}", "{\"a\":1,\"steps\":[1],\"b\":2" },
 		{ "{\"a\":{\"x\":1,\"steps\":[1]}}", "{\"a\":{\"x\":1,\"steps\":[1]}" },
@@ -119,8 +117,7 @@ static void test_without_steps(void)
 		char head[128];
 
 		snprintf(head, sizeof(head), "%.*s",
-			 (int)sqlrow_json_without_steps(table[i].json, strlen(table[i].json)),
-			 table[i].json);
+			 (int)sqlrow_json_without_steps(table[i].json, strlen(table[i].json)), table[i].json);
 		is_str(head, table[i].head, "without steps");
 	}
 }
@@ -259,20 +256,24 @@ static void test_migrate(void)
 	is_int(migrate_run(&settings, &o, &err), 0, "dry run");
 	is_str(lines, "would create database ceems\nwould apply schema 1\nwould apply schema 2\n",
 	       "says what would be done");
-	is_u64(number("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='ceems'"),
-	       0, "and does nothing");
+	is_u64(number("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='ceems'"), 0,
+	       "and does nothing");
 	lines[0] = '\0';
 	o.dry_run = false;
 	is_int(migrate_run(&settings, &o, &err), 0, "migrate");
 	if (err.text[0])
 		diag("%s", err.text);
-	ok(!strncmp(lines, "creating database ceems\napplying schema 1\napplying schema 2\n"
-			   "made 17 partitions of job\nmade 17 partitions of step\n", 113) &&
-		   strstr(lines, " emission factors from "), "says what it does: %s", lines);
+	ok(!strncmp(lines,
+		    "creating database ceems\napplying schema 1\napplying schema 2\n"
+		    "made 17 partitions of job\nmade 17 partitions of step\n",
+		    113) &&
+		   strstr(lines, " emission factors from "),
+	   "says what it does: %s", lines);
 	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 2, "which is recorded");
 	is_u64(number("SELECT COUNT(*) > 200 AND SUM(region = 'FR' AND kind = 'static' AND g_per_kwh > 0 "
 		      "AND year > 2000) = 1 AND SUM(kind = 'default' AND g_per_kwh = 475) = 1 FROM "
-		      "ceems.emission_factor"), 1, "factors of all countries and the world");
+		      "ceems.emission_factor"),
+	       1, "factors of all countries and the world");
 	admin_query("UPDATE ceems.emission_factor SET g_per_kwh = 1 WHERE region = 'FR'");
 	lines[0] = '\0';
 	is_int(migrate_run(&settings, &o, &err), 0, "with another factor");
@@ -299,7 +300,8 @@ static void test_migrate(void)
 	is_int(migrate_run(&settings, &o, &err), -EIO, "an error in the views");
 	ok(strstr(err.text, "schema 2: ") && strstr(err.text, "NONSENSE"), "%s", err.text);
 	is_u64(number("SELECT MAX(version) FROM ceems.schema_version"), 1, "the last version waits for them");
-	scratch_write(scratch_path(folder, "views.sql"), "CREATE OR REPLACE VIEW y AS SELECT 1; DROP VIEW y;", 50);
+	scratch_write(scratch_path(folder, "views.sql"), "CREATE OR REPLACE VIEW y AS SELECT 1; DROP VIEW y;",
+		      50);
 	is_int(migrate_run(&settings, &o, &err), 0, "put right");
 	scratch_clear(folder);
 	o.sql_dir = sql_dir;
@@ -317,8 +319,10 @@ static void test_migrate(void)
 /* Lists the columns of the tables and views, in their order. */
 static uint64_t columns(void)
 {
-	return number("SELECT SUM(CRC32(CONCAT_WS('|', TABLE_NAME, ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, "
-		      "IS_NULLABLE, COLUMN_COMMENT))) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'ceems'");
+	return number(
+		"SELECT SUM(CRC32(CONCAT_WS('|', TABLE_NAME, ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, "
+		"IS_NULLABLE, COLUMN_COMMENT))) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = "
+		"'ceems'");
 }
 
 /* An installation with schema 1, which has jobs of ceems export, is brought up to date under the sink. */
@@ -337,23 +341,26 @@ static void test_upgrade(void)
 	admin_query("ALTER TABLE ceems.usage_day DROP COLUMN jobs_history, DROP COLUMN history_j");
 	admin_query("DELETE FROM ceems.schema_version WHERE version > 1");
 	admin_query("DELETE FROM ceems.usage_open");
-	admin_query("INSERT INTO ceems.usage_day (archived_id, submit_day, day, cluster, account, jobs, jobs_measured, "
-		    "cpu_used_jobs, energy_j) VALUES (0, '2023-11-14', '2023-11-14', 'c1', 'physics', 3, 3, 3, 21606), "
-		    "(0, '2023-11-13', '2023-11-13', 'c1', 'chemistry', 5, 5, 5, 50), "
-		    "(9, '2023-10-13', '2023-10-13', 'c1', 'biology', 7, 7, 7, 70)");
+	admin_query("INSERT INTO ceems.usage_day (archived_id, submit_day, day, cluster, account, jobs, "
+		    "jobs_measured, cpu_used_jobs, energy_j) VALUES (0, '2023-11-14', '2023-11-14', 'c1', "
+		    "'physics', 3, 3, 3, 21606), (0, '2023-11-13', '2023-11-13', 'c1', 'chemistry', 5, 5, 5, "
+		    "50), (9, '2023-10-13', '2023-10-13', 'c1', 'biology', 7, 7, 7, 70)");
 	make_free();
 	make(4, 1, "later");
 	sink_mariadb.open(&settings, &k, &err);
 	is_int(send_made(k, 20 * SECOND), -EAGAIN, "an older schema");
-	is_str(err.text, "database ceems has schema 1, 2 is needed; run `ceems db migrate`", "says what to do");
+	is_str(err.text, "database ceems has schema 1, 2 is needed; run `ceems db migrate`",
+	       "says what to do");
 	is_u64(count(SINK_RETRY), 1, "the record waits");
 	ok(migrate_run(&settings, &o, &err) == 0, "migrate: %s", err.text);
 	is_u64(columns(), as_new, "the schema is that of a new database");
 	test_origins();
-	is_u64(number("SELECT jobs_history = 0 AND jobs = 5 FROM ceems.account_month WHERE account = 'chemistry'"), 1,
-	       "days without such jobs have none");
-	is_u64(number("SELECT jobs_history IS NULL AND jobs = 7 FROM ceems.account_month WHERE account = 'biology'"), 1,
-	       "of jobs that were dropped it is not known");
+	is_u64(number("SELECT jobs_history = 0 AND jobs = 5 FROM ceems.account_month WHERE account = "
+		      "'chemistry'"),
+	       1, "days without such jobs have none");
+	is_u64(number("SELECT jobs_history IS NULL AND jobs = 7 FROM ceems.account_month WHERE account = "
+		      "'biology'"),
+	       1, "of jobs that were dropped it is not known");
 	is_int(send_made(k, 20 * SECOND), 0, "the record is delivered");
 	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 4, "and counts");
 	sink_mariadb.close(k);
@@ -385,8 +392,8 @@ static void test_ratios(void)
 		known += number(sql);
 	}
 	is_u64(known, DERIVED_N - 2, "all are known but what needs cycles");
-	is_u64(number("SELECT joules_per_instruction > 1e-9 FROM ceems.job_summary WHERE jobid = 1"),
-	       1, "and not cut to 0");
+	is_u64(number("SELECT joules_per_instruction > 1e-9 FROM ceems.job_summary WHERE jobid = 1"), 1,
+	       "and not cut to 0");
 }
 
 static void test_rows(void)
@@ -411,29 +418,34 @@ static void test_rows(void)
 	is_u64(number("SELECT cpu_energy_j FROM ceems.job WHERE jobid = 1"), 3, "whole joules");
 	is_u64(number("SELECT co2e_g = 0.123456789 FROM ceems.job WHERE jobid = 1"), 1, "exact grams");
 	is_u64(number("SELECT energy_j = 2 AND user_cpu_s = 1.234567 AND cycles IS NULL AND "
-		      "step_name = 'it''s' FROM ceems.step WHERE step_id = 2"), 1, "a step");
+		      "step_name = 'it''s' FROM ceems.step WHERE step_id = 2"),
+	       1, "a step");
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE cycles IS NULL AND sluid IS NULL"), 3,
 	       "unknown is NULL");
-	is_u64(number("SELECT UNIX_TIMESTAMP(end_time) FROM ceems.job WHERE jobid = 1"),
-	       1700003610, "times are UTC");
+	is_u64(number("SELECT UNIX_TIMESTAMP(end_time) FROM ceems.job WHERE jobid = 1"), 1700003610,
+	       "times are UTC");
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE JSON_VALID(record) AND "
-		      "JSON_VALUE(record, '$.key') = record_key"), 3, "the whole record is there");
+		      "JSON_VALUE(record, '$.key') = record_key"),
+	       3, "the whole record is there");
 	is_u64(number("SELECT job_name = JSON_VALUE(record, '$.job_name') AND job_name LIKE "
-		      "'%DROP TABLE%%s' FROM ceems.job WHERE jobid = 2"), 1, "hostile text is text");
+		      "'%DROP TABLE%%s' FROM ceems.job WHERE jobid = 2"),
+	       1, "hostile text is text");
 	is_u64(number("SELECT LENGTH(job_name) FROM ceems.job WHERE jobid = 3"), sizeof(big) - 1,
 	       "long text too");
 	is_u64(number("SELECT energy_kwh > 0 AND ABS(energy_kwh * 3600000 - energy_j) < 0.01 AND "
 		      "mean_power_w > 2 FROM ceems.job_summary WHERE "
-		      "jobid = 1"), 1, "job_summary");
+		      "jobid = 1"),
+	       1, "job_summary");
 	is_u64(number("SELECT cpu_efficiency IS NULL AND ABS(energy_imbalance) < 1e-9 AND "
 		      "energy_max_node = 'n2' AND cpu_time_imbalance IS NULL AND cpu_time_max_node IS "
-		      "NULL FROM ceems.step_summary WHERE step_id = 2"), 1, "step_summary");
+		      "NULL FROM ceems.step_summary WHERE step_id = 2"),
+	       1, "step_summary");
 	test_ratios();
 	test_emissions();
 	is_u64(number("SELECT jobs = 3 AND cpu_hours = 12 FROM ceems.user_month WHERE "
-		      "username = 'alice' AND month = '2023-11'"), 1, "user_month");
-	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 3,
-	       "account_month");
+		      "username = 'alice' AND month = '2023-11'"),
+	       1, "user_month");
+	is_u64(number("SELECT jobs FROM ceems.account_month WHERE account = 'physics'"), 3, "account_month");
 	admin_query("UPDATE ceems.job SET cpu_time_s = NULL, steps_cpu_s = 0.000123");
 	test_walk(sink_mariadb.db, &settings, "123");
 	admin_query("UPDATE ceems.step SET user_cpu_s = 1.5, system_cpu_s = 0.25");
@@ -444,7 +456,8 @@ static void test_rows(void)
 			"job_name))) FROM ceems.job");
 	is_int(send_made(k, 20 * SECOND), 0, "the same again");
 	is_u64(number("SELECT BIT_XOR(CRC32(CONCAT_WS('|', record_key, energy_j, stored_at, "
-		      "job_name))) FROM ceems.job"), before, "changes nothing");
+		      "job_name))) FROM ceems.job"),
+	       before, "changes nothing");
 	is_u64(number("SELECT COUNT(*) FROM ceems.step"), 4, "nor the steps");
 	make_free();
 
@@ -460,7 +473,10 @@ static void test_rows(void)
 	admin_query("DELETE FROM ceems.job WHERE jobid = 2000");
 	admin_query("DELETE FROM ceems.step WHERE record_key LIKE '%/2000,%'");
 
-	/* a text that is no record, a key that the server refuses, a record too large for it; between good ones */
+	/*
+	 * a text that is no record, a key that the server refuses, a record too large
+	 * for it; between good ones
+	 */
 	make(10, 1, "good");
 	made.json[1] = strdup("{\"schema\":");
 	made.item[1] = (struct sink_item){ STORE_RECORD, "bad", 3, made.json[1], 10, 1, NULL, false };
@@ -487,7 +503,9 @@ static void test_rows(void)
 	is_int(send_made(k, 20 * SECOND), 0, "a full batch");
 	is_u64(count(SINK_ACKED), 500, "acked");
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE jobid >= 1000"), 500, "rows");
-	is_u64(number("SELECT COUNT(*) FROM ceems.step JOIN ceems.job USING (record_key) WHERE jobid >= 1000"), 1500, "steps");
+	is_u64(number("SELECT COUNT(*) FROM ceems.step JOIN ceems.job USING (record_key) WHERE jobid >= "
+		      "1000"),
+	       1500, "steps");
 	make_free();
 	sink_mariadb.close(k);
 }
@@ -506,8 +524,10 @@ static void test_trouble(void)
 	MYSQL *m = admin();
 	uint64_t id = 0;
 	char sql[64];
-	mariadb_client_number(m, "SELECT MIN(id) FROM information_schema.processlist WHERE "
-				 "db = 'ceems'", &id, &err);
+	mariadb_client_number(m,
+			      "SELECT MIN(id) FROM information_schema.processlist WHERE "
+			      "db = 'ceems'",
+			      &id, &err);
 	snprintf(sql, sizeof(sql), "KILL %" PRIu64, id);
 	mariadb_client_query(m, sql, NULL);
 	mariadb_client_close(m);

@@ -43,7 +43,9 @@ static inline struct record *otlp_record(uint32_t id, size_t nsteps)
 	r->nodes = strdup("n1");
 	r->total_nodes = 1;
 	r->exit_code = 3;
-	r->energy = (struct record_energy){ .final = true, .total_j = { 7200, true }, .method = "cpu-time", .source = "rapl" };
+	r->energy = (struct record_energy){
+		.final = true, .total_j = { 7200, true }, .method = "cpu-time", .source = "rapl"
+	};
 	values_set(&r->values, METRIC_CPU_ENERGY, 7000500000);
 	values_set(&r->values, METRIC_CO2E, 1500000000);
 	values_set(&r->values, METRIC_IO_READ_BYTES, 4096);
@@ -78,7 +80,10 @@ static inline void otlp_write(struct record *r, struct otlp_record *ret)
 
 static inline struct sink_item otlp_item(const struct otlp_record *r)
 {
-	return (struct sink_item){ .kind = STORE_RECORD, .key = r->key, .key_len = strlen(r->key), .json = r->json,
+	return (struct sink_item){ .kind = STORE_RECORD,
+				   .key = r->key,
+				   .key_len = strlen(r->key),
+				   .json = r->json,
 				   .json_len = r->len };
 }
 
@@ -87,7 +92,9 @@ static inline char *otlp_unpack(const void *data, size_t len, size_t *ret_len)
 {
 	size_t room = (size_t)8 << 20;
 	char *text = malloc(room);
-	z_stream z = { .next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)len, .next_out = (Bytef *)text,
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)data,
+		       .avail_in = (uInt)len,
+		       .next_out = (Bytef *)text,
 		       .avail_out = (uInt)room - 1 };
 	int rc = inflateInit2(&z, 15 + 16) == Z_OK ? inflate(&z, Z_FINISH) : Z_DATA_ERROR;
 

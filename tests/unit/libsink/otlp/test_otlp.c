@@ -72,8 +72,8 @@ static bool is_id(const ProtobufCBinaryData *got, const uint8_t *want, size_t n)
 	return got->len == n && !memcmp(got->data, want, n);
 }
 
-static void check_place(const Otlp__Span *s, const char *name, const uint8_t *id, const uint8_t *parent, uint64_t start,
-			uint64_t end)
+static void check_place(const Otlp__Span *s, const char *name, const uint8_t *id, const uint8_t *parent,
+			uint64_t start, uint64_t end)
 {
 	static const char key[] = "c1/7,1700000000,2/0";
 	uint8_t trace[TRACE_ID_SIZE];
@@ -82,7 +82,8 @@ static void check_place(const Otlp__Span *s, const char *name, const uint8_t *id
 	is_str(s->name, name, "span");
 	ok(is_id(&s->trace_id, trace, sizeof(trace)), "  in the job's trace");
 	ok(is_id(&s->span_id, id, TRACE_SPAN_SIZE), "  its id");
-	ok(parent ? is_id(&s->parent_span_id, parent, TRACE_SPAN_SIZE) : !s->parent_span_id.len, "  its parent");
+	ok(parent ? is_id(&s->parent_span_id, parent, TRACE_SPAN_SIZE) : !s->parent_span_id.len,
+	   "  its parent");
 	is_u64(s->start_time_unix_nano, start * NSEC_PER_SEC, "  its start");
 	is_u64(s->end_time_unix_nano, end * NSEC_PER_SEC, "  its end");
 }
@@ -97,8 +98,10 @@ static void test_spans(void)
 	const Otlp__Span *s;
 
 	is_u64(r->n_resource_spans, 1, "one resource");
-	is_str(otlp_find(resource->attributes, resource->n_attributes, "service.name")->string_value, "slurm", "a service");
-	is_str(otlp_find(resource->attributes, resource->n_attributes, "service.namespace")->string_value, "c1", "of a cluster");
+	is_str(otlp_find(resource->attributes, resource->n_attributes, "service.name")->string_value, "slurm",
+	       "a service");
+	is_str(otlp_find(resource->attributes, resource->n_attributes, "service.namespace")->string_value,
+	       "c1", "of a cluster");
 	is_u64(scope->n_spans, 5, "spans: the job, its queue, three steps");
 
 	s = scope->spans[0];
@@ -119,7 +122,8 @@ static void test_spans(void)
 	is_str(text_of(s, "user.name"), "none", "  no user name");
 	is_str(text_of(s, "slurm.account"), "none", "  no account");
 	is_str(text_of(s, "slurm.job.name"), "none", "  no job name");
-	ok(!otlp_find(s->attributes, s->n_attributes, "ceems.energy.by_domain.gpu_j"), "  no attribute of an unknown value");
+	ok(!otlp_find(s->attributes, s->n_attributes, "ceems.energy.by_domain.gpu_j"),
+	   "  no attribute of an unknown value");
 	ok(!s->status, "  no error");
 
 	trace_span_of_job(key, sizeof(key) - 1, "queue", id);
@@ -166,19 +170,22 @@ static void test_parent(void)
 	is_u64(s->flags, 0, "  with its flags");
 	s = spans_of(request)->spans[2];
 	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)), "  so is the step");
-	ok(is_id(&s->parent_span_id, spans_of(request)->spans[0]->span_id.data, TRACE_SPAN_SIZE), "  below the job");
+	ok(is_id(&s->parent_span_id, spans_of(request)->spans[0]->span_id.data, TRACE_SPAN_SIZE),
+	   "  below the job");
 	otlp__request__free_unpacked(request, NULL);
 
 	r = otlp_record(7, 1);
 	r->trace_parent = strdup(begins);
 	request = request_of(r, false);
 	s = spans_of(request)->spans[0];
-	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)) && !s->parent_span_id.len, "a trace that begins with the job");
+	ok(is_id(&s->trace_id, c.trace, sizeof(c.trace)) && !s->parent_span_id.len,
+	   "a trace that begins with the job");
 	otlp__request__free_unpacked(request, NULL);
 	r = otlp_record(7, 1);
 	r->trace_parent = strdup("junk");
 	request = request_of(r, false);
-	ok(!is_id(&spans_of(request)->spans[0]->trace_id, c.trace, sizeof(c.trace)), "an invalid trace is ignored");
+	ok(!is_id(&spans_of(request)->spans[0]->trace_id, c.trace, sizeof(c.trace)),
+	   "an invalid trace is ignored");
 	otlp__request__free_unpacked(request, NULL);
 }
 
@@ -201,8 +208,10 @@ static void test_odd(void)
 	r = request_of(odd, /* with_users= */ true);
 	ok(r != NULL, "an odd record is sent");
 	is_u64(spans_of(r)->n_spans, 2, "  without the steps that never began");
-	is_u64(spans_of(r)->spans[1]->end_time_unix_nano, (SUBMIT + 60) * NSEC_PER_SEC, "  it waited until it was cancelled");
-	is_str(text_of(spans_of(r)->spans[0], "slurm.job.name"), "a\\xff\x1b[31m", "  a byte that is not UTF-8 is escaped");
+	is_u64(spans_of(r)->spans[1]->end_time_unix_nano, (SUBMIT + 60) * NSEC_PER_SEC,
+	       "  it waited until it was cancelled");
+	is_str(text_of(spans_of(r)->spans[0], "slurm.job.name"), "a\\xff\x1b[31m",
+	       "  a byte that is not UTF-8 is escaped");
 	is_str(text_of(spans_of(r)->spans[0], "host.name"), "none", "  a list of nodes is no host");
 	ok(double_of(spans_of(r)->spans[0], "hw.energy") == -1, "  unknown energy has no attribute");
 	ok(!spans_of(r)->spans[0]->status, "  a cancelled job has no error status");
@@ -219,7 +228,8 @@ static unsigned int metrics_of(const Otlp__Span *s)
 		char name[OTLP_NAME_MAX];
 
 		(void)snprintf(name, sizeof(name), "ceems.%s", metric_table[m].json);
-		n += otlp_find(s->attributes, s->n_attributes, m == METRIC_ENERGY ? "hw.energy" : name) != NULL;
+		n += otlp_find(s->attributes, s->n_attributes, m == METRIC_ENERGY ? "hw.energy" : name) !=
+		     NULL;
 	}
 	return n;
 }
@@ -241,7 +251,8 @@ static void test_all_metrics(void)
 	is_u64(metrics_of(spans_of(request)->spans[0]), METRIC_N, "a job has all metrics");
 	is_u64(metrics_of(spans_of(request)->spans[2]), METRIC_N, "a step, too");
 	is_str(text_of(spans_of(request)->spans[2], "error.type"), "FAILED", "  and what is put last");
-	diag("%zu and %zu attributes", spans_of(request)->spans[0]->n_attributes, spans_of(request)->spans[2]->n_attributes);
+	diag("%zu and %zu attributes", spans_of(request)->spans[0]->n_attributes,
+	     spans_of(request)->spans[2]->n_attributes);
 	otlp__request__free_unpacked(request, NULL);
 }
 
@@ -260,8 +271,11 @@ static void test_parts(void)
 	ok(record_to_parts(r, 6000, &part, &n, &err) == 0 && n > 2, "a record in %zu parts", n);
 	record_destroy(r);
 	for (i = 0; i < n; i++) {
-		struct sink_item item = { .kind = i ? STORE_STEPS : STORE_RECORD, .key = part[i].key,
-					  .key_len = strlen(part[i].key), .json = part[i].json, .json_len = part[i].len };
+		struct sink_item item = { .kind = i ? STORE_STEPS : STORE_RECORD,
+					  .key = part[i].key,
+					  .key_len = strlen(part[i].key),
+					  .json = part[i].json,
+					  .json_len = part[i].len };
 
 		if (otlp_spans_add(o, &item, &err) < 0)
 			diag("%s", err.text);
@@ -288,7 +302,9 @@ static void test_parts(void)
 static void test_bad(void)
 {
 	struct otlp_spans *o = otlp_spans_create(false);
-	struct sink_item item = { .kind = STORE_RECORD, .key = "k", .key_len = 1, .json = "{}", .json_len = 2 };
+	struct sink_item item = {
+		.kind = STORE_RECORD, .key = "k", .key_len = 1, .json = "{}", .json_len = 2
+	};
 
 	is_int(otlp_spans_add(o, &item, &err), -EINVAL, "JSON that is no record is refused");
 	item.kind = STORE_STEPS;
@@ -304,14 +320,21 @@ static void test_json(void)
 	void *data = pack_one(otlp_record(7, 0), false, /* is_json= */ true, &len);
 	char *text = otlp_unpack(data, len, &n);
 	json_t *o = json_loads(text ? text : "", 0, NULL);
-	json_t *span = json_array_get(json_object_get(json_array_get(json_object_get(json_array_get(
-		json_object_get(o, "resourceSpans"), 0), "scopeSpans"), 0), "spans"), 0);
+	json_t *span = json_array_get(
+		json_object_get(
+			json_array_get(json_object_get(json_array_get(json_object_get(o, "resourceSpans"), 0),
+						       "scopeSpans"),
+				       0),
+			"spans"),
+		0);
 	const char *id = json_string_value(json_object_get(span, "traceId"));
 	json_t *attribute;
 	size_t i;
 
-	ok(id && strlen(id) == 32 && strspn(id, "0123456789abcdef") == 32, "JSON: trace id %s", id ? id : "none");
-	is_str(json_string_value(json_object_get(span, "startTimeUnixNano")), "1700000000000000000", "  a time");
+	ok(id && strlen(id) == 32 && strspn(id, "0123456789abcdef") == 32, "JSON: trace id %s",
+	   id ? id : "none");
+	is_str(json_string_value(json_object_get(span, "startTimeUnixNano")), "1700000000000000000",
+	       "  a time");
 	is_int(json_integer_value(json_object_get(span, "kind")), 1, "  an enum");
 	ok(!json_object_get(span, "parentSpanId"), "  no parent is no member");
 	json_array_foreach(json_object_get(span, "attributes"), i, attribute) {
@@ -336,9 +359,10 @@ static void test_answers(void)
 		long status;
 		enum otlp_verdict verdict;
 	} rows[] = {
-		{ 200, OTLP_TAKEN }, { 202, OTLP_TAKEN }, { 301, OTLP_DENIED }, { 400, OTLP_BAD }, { 401, OTLP_DENIED },
-		{ 403, OTLP_DENIED }, { 404, OTLP_DENIED }, { 408, OTLP_BAD }, { 413, OTLP_BAD }, { 429, OTLP_LATER },
-		{ 500, OTLP_BAD }, { 501, OTLP_BAD }, { 502, OTLP_LATER }, { 503, OTLP_LATER }, { 504, OTLP_LATER }, { 0, OTLP_BAD },
+		{ 200, OTLP_TAKEN },  { 202, OTLP_TAKEN },  { 301, OTLP_DENIED }, { 400, OTLP_BAD },
+		{ 401, OTLP_DENIED }, { 403, OTLP_DENIED }, { 404, OTLP_DENIED }, { 408, OTLP_BAD },
+		{ 413, OTLP_BAD },    { 429, OTLP_LATER },  { 500, OTLP_BAD },	  { 501, OTLP_BAD },
+		{ 502, OTLP_LATER },  { 503, OTLP_LATER },  { 504, OTLP_LATER },  { 0, OTLP_BAD },
 	};
 	Otlp__PartialSuccess partial = OTLP__PARTIAL_SUCCESS__INIT;
 	Otlp__Answer answer = OTLP__ANSWER__INIT;
@@ -357,8 +381,12 @@ static void test_answers(void)
 	answer.partial_success = &partial;
 	n = otlp__answer__pack(&answer, bytes);
 	otlp_answer_read(200, (char *)bytes, n, false, &a);
-	ok(a.verdict == OTLP_TAKEN && a.rejected == 3 && !strcmp(a.text, "no? room"), "taken in part: %s", a.text);
-	otlp_answer_read(400, "\x08\x03\x12\x03""bad", 7, false, &a);
+	ok(a.verdict == OTLP_TAKEN && a.rejected == 3 && !strcmp(a.text, "no? room"), "taken in part: %s",
+	   a.text);
+	otlp_answer_read(400,
+			 "\x08\x03\x12\x03"
+			 "bad",
+			 7, false, &a);
 	is_str(a.text, "bad", "google.rpc.Status");
 	json = "{\"partialSuccess\":{\"rejectedSpans\":\"4\",\"errorMessage\":\"full\"}}";
 	otlp_answer_read(200, json, strlen(json), true, &a);
@@ -400,7 +428,8 @@ static void test_headers(void)
 		is_int(https_headers_read(path, &list, &err), rows[i].rc, rows[i].what);
 		ok(!strstr(err.text, "hunter2"), "  no secret in: %s", err.text);
 	}
-	ok(list && !strcmp(list->data, "Authorization: Bearer hunter2=#x") && list->next && !list->next->next, "both are there");
+	ok(list && !strcmp(list->data, "Authorization: Bearer hunter2=#x") && list->next && !list->next->next,
+	   "both are there");
 	curl_slist_free_all(list);
 	list = NULL;
 	chmod(path, 0644);

@@ -19,8 +19,8 @@ static char dir[] = SCRATCH_TEMPLATE;
 /* --- the collector ------------------------------------------------------------------------------------ */
 
 static struct {
-	_Atomic int status;	 /* of what is not bad */
-	_Atomic int bad_job;	 /* a request with this job gets 400; 0: none */
+	_Atomic int status;  /* of what is not bad */
+	_Atomic int bad_job; /* a request with this job gets 400; 0: none */
 	_Atomic int requests;
 	_Atomic int last_jobs;	 /* of the last request; -1: it could not be read */
 	_Atomic bool is_partial; /* answers that it rejected 2 spans */
@@ -39,7 +39,8 @@ static int look_at(const char *body, size_t len, bool *ret_bad)
 	for (i = 0; r && i < r->n_resource_spans; i++, jobs++) {
 		const Otlp__Span *s = r->resource_spans[i]->scope_spans[0]->spans[0];
 
-		*ret_bad |= otlp_find(s->attributes, s->n_attributes, "slurm.job.id")->int_value == collector.bad_job;
+		*ret_bad |= otlp_find(s->attributes, s->n_attributes, "slurm.job.id")->int_value ==
+			    collector.bad_job;
 	}
 	if (r)
 		otlp__request__free_unpacked(r, NULL);
@@ -48,20 +49,23 @@ static int look_at(const char *body, size_t len, bool *ret_bad)
 
 static void http_stub_answer(int fd, const char *head, const char *body, size_t len)
 {
-	static const char partial[] = "\x0a\x08\x08\x02\x12\x04" "full";
+	static const char partial[] = "\x0a\x08\x08\x02\x12\x04"
+				      "full";
 	char text[512];
 	bool is_bad;
 	int status, n;
 
 	collector.has_token = strstr(head, "\r\nAuthorization: Bearer hunter2\r\n") != NULL;
-	if (!strstr(head, "POST /v1/traces HTTP/1.1\r\n") || !strstr(head, "Content-Type: application/x-protobuf\r\n") ||
+	if (!strstr(head, "POST /v1/traces HTTP/1.1\r\n") ||
+	    !strstr(head, "Content-Type: application/x-protobuf\r\n") ||
 	    !strstr(head, "Content-Encoding: gzip\r\n"))
 		diag("%s", head);
 	collector.last_jobs = look_at(body, len, &is_bad);
 	collector.requests++;
 	status = is_bad ? 400 : collector.status;
 	n = snprintf(text, sizeof(text), "HTTP/1.1 %d X\r\nContent-Length: %zu\r\n%s\r\n", status,
-		     collector.is_partial ? sizeof(partial) - 1 : 0, collector.asks_to_wait ? "Retry-After: 2\r\n" : "");
+		     collector.is_partial ? sizeof(partial) - 1 : 0,
+		     collector.asks_to_wait ? "Retry-After: 2\r\n" : "");
 	if (collector.is_partial) {
 		memcpy(text + n, partial, sizeof(partial) - 1);
 		n += (int)sizeof(partial) - 1;
@@ -106,8 +110,12 @@ static void test_open(void)
 		const char *url;
 		int rc;
 	} rows[] = {
-		{ "", -EINVAL }, { "http://", -EINVAL }, { "http:///v1/traces", -EINVAL }, { "https://u:p@host/", -EINVAL },
-		{ "http://host", 0 }, { "https://host:4318/otlp/v1/traces?a=@", 0 },
+		{ "", -EINVAL },
+		{ "http://", -EINVAL },
+		{ "http:///v1/traces", -EINVAL },
+		{ "https://u:p@host/", -EINVAL },
+		{ "http://host", 0 },
+		{ "https://host:4318/otlp/v1/traces?a=@", 0 },
 	};
 	size_t i;
 

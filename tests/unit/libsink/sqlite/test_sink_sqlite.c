@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sink sqlite on a file in a scratch folder, read as users read it: rows, views, upgrades, and files in the way. */
+/*
+ * The sink sqlite on a file in a scratch folder, read as users read it: rows, views,
+ * upgrades, and files in the way.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +96,8 @@ static void test_columns(void)
 
 	for (t = 0; t < 2; t++)
 		for (i = 0; i < sqlrow_ncols((enum sqlrow_table)t); i++) {
-			snprintf(sql, sizeof(sql), "SELECT COUNT(*) FROM pragma_table_info('%s', 'ceems') WHERE name = '%s'",
+			snprintf(sql, sizeof(sql),
+				 "SELECT COUNT(*) FROM pragma_table_info('%s', 'ceems') WHERE name = '%s'",
 				 t == SQLROW_JOB ? "job" : "step", sqlrow_column((enum sqlrow_table)t, i));
 			missing += number(sql) != 1;
 		}
@@ -118,23 +122,29 @@ static void test_rows(void)
 	is_u64(number("SELECT COUNT(*) FROM ceems.step"), 4, "and their steps");
 	is_u64(number("SELECT energy_j FROM ceems.job WHERE jobid = 1"), 7201, "Slurm's joules");
 	is_u64(number("SELECT co2e_g = 0.123456789 FROM ceems.job WHERE jobid = 1"), 1, "exact grams");
-	is_u64(number("SELECT energy_j = 2 AND user_cpu_s = 1.234567 AND cycles IS NULL AND step_name = 'it''s' "
-		      "FROM ceems.step WHERE step_id = 2"), 1, "a step");
-	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE cycles IS NULL AND sluid IS NULL"), 3, "unknown is NULL");
-	is_u64(number("SELECT strftime('%s', end_time) FROM ceems.job WHERE jobid = 1"), 1700003610, "times are UTC");
+	is_u64(number("SELECT energy_j = 2 AND user_cpu_s = 1.234567 AND cycles IS NULL AND step_name = "
+		      "'it''s' FROM ceems.step WHERE step_id = 2"),
+	       1, "a step");
+	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE cycles IS NULL AND sluid IS NULL"), 3,
+	       "unknown is NULL");
+	is_u64(number("SELECT strftime('%s', end_time) FROM ceems.job WHERE jobid = 1"), 1700003610,
+	       "times are UTC");
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE json_extract(record, '$.key') = record_key"), 3,
 	       "the whole record is there");
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE jobid = 2 AND job_name LIKE '%DROP TABLE%%s'"), 1,
 	       "hostile text is text");
-	is_u64(number("SELECT length(job_name) FROM ceems.job WHERE jobid = 3"), sizeof(big) - 1, "long text");
+	is_u64(number("SELECT length(job_name) FROM ceems.job WHERE jobid = 3"), sizeof(big) - 1,
+	       "long text");
 	is_u64(number("SELECT COUNT(*) > 200 FROM ceems.emission_factor"), 1, "emission factors");
-	is_u64(number("SELECT energy_kwh BETWEEN 0.0020002 AND 0.0020003 AND mean_power_w BETWEEN 2.0002 AND 2.0003 "
-		      "FROM ceems.job_summary WHERE jobid = 1"), 1, "quotients are not cut to whole numbers");
+	is_u64(number("SELECT energy_kwh BETWEEN 0.0020002 AND 0.0020003 AND mean_power_w BETWEEN 2.0002 "
+		      "AND 2.0003 FROM ceems.job_summary WHERE jobid = 1"),
+	       1, "quotients are not cut to whole numbers");
 	test_emissions();
 	test_walk(sink_sqlite.db, &settings, "none");
 	change("UPDATE ceems.job SET cpu_time_s = NULL, steps_cpu_s = 0.000123");
 	test_walk(sink_sqlite.db, &settings, "123");
-	change("UPDATE ceems.step SET user_cpu_s = 1.5, system_cpu_s = 0.25; UPDATE ceems.job SET steps_cpu_s = NULL");
+	change("UPDATE ceems.step SET user_cpu_s = 1.5, system_cpu_s = 0.25; UPDATE ceems.job SET "
+	       "steps_cpu_s = NULL");
 	test_walk(sink_sqlite.db, &settings, "1750000");
 	is_int(send_made(k, 20 * SECOND), 0, "as it was");
 	sink_sqlite.close(k);
@@ -157,11 +167,13 @@ static void test_ratios(void)
 			 "FROM ceems.job_summary JOIN ceems.job USING (record_key) WHERE job.jobid = 1",
 			 name, name, name, name);
 		is_u64(number(sql), 1, name);
-		snprintf(sql, sizeof(sql), "SELECT %s IS NOT NULL FROM ceems.job_summary WHERE jobid = 1", name);
+		snprintf(sql, sizeof(sql), "SELECT %s IS NOT NULL FROM ceems.job_summary WHERE jobid = 1",
+			 name);
 		known += number(sql);
 	}
 	is_u64(known, DERIVED_N - 2, "all are known but what needs cycles");
-	is_u64(number("SELECT COUNT(*) FROM ceems.step_summary WHERE energy_imbalance IS NOT NULL"), 4, "imbalances");
+	is_u64(number("SELECT COUNT(*) FROM ceems.step_summary WHERE energy_imbalance IS NOT NULL"), 4,
+	       "imbalances");
 	is_u64(number("SELECT COUNT(*) FROM ceems.efficiency"), 0, "no job of the last 30 days");
 	is_u64(number("SELECT jobs = 3 AND cpu_hours = 12 FROM ceems.account_month"), 1, "hours by account");
 	is_u64(number("SELECT jobs = 3 FROM ceems.partition_day"), 1, "and by partition");
@@ -175,15 +187,19 @@ static void test_again(void)
 	change("UPDATE ceems.job SET energy_j = 1, cycles = 7, stored_at = '2000-01-01 00:00:00'");
 	is_int(send_made(k, 20 * SECOND), 0, "the same records again");
 	is_u64(number("SELECT COUNT(*) FROM ceems.job WHERE energy_j > 7200 AND cycles IS NULL AND "
-		      "stored_at = '2000-01-01 00:00:00'"), 3, "replace the rows, but for when they came");
+		      "stored_at = '2000-01-01 00:00:00'"),
+	       3, "replace the rows, but for when they came");
 	made.item[1].json = "{\"schema\":\"nonsense\"}";
 	made.item[1].json_len = strlen(made.item[1].json);
 	is_int(send_made(k, 20 * SECOND), 0, "one of three is no record");
-	ok(made.r[0] == SINK_ACKED && made.r[1] == SINK_REFUSED && made.r[2] == SINK_ACKED, "it alone is refused");
+	ok(made.r[0] == SINK_ACKED && made.r[1] == SINK_REFUSED && made.r[2] == SINK_ACKED,
+	   "it alone is refused");
 	ok(*sink_why(&made.item[1]), "%s", sink_why(&made.item[1]));
-	change("CREATE TRIGGER ceems.no BEFORE INSERT ON job WHEN new.jobid = 3 BEGIN SELECT RAISE(ABORT, 'not this'); END");
+	change("CREATE TRIGGER ceems.no BEFORE INSERT ON job WHEN new.jobid = 3 BEGIN SELECT RAISE(ABORT, "
+	       "'not this'); END");
 	is_int(send_made(k, 20 * SECOND), 0, "a row that a trigger rejects");
-	ok(made.r[0] == SINK_ACKED && made.r[2] == SINK_REFUSED && strstr(sink_why(&made.item[2]), "not this"),
+	ok(made.r[0] == SINK_ACKED && made.r[2] == SINK_REFUSED &&
+		   strstr(sink_why(&made.item[2]), "not this"),
 	   "is refused: %s", sink_why(&made.item[2]));
 	change("DROP TRIGGER ceems.no");
 	sink_sqlite.close(k);
@@ -237,7 +253,8 @@ static void test_db(void)
 
 	lines[0] = '\0';
 	is_int(sink_sqlite.db->migrate(&settings, &m, &err), 0, "dry run");
-	ok(strstr(lines, "would apply schema 2") && access(settings.sqlite_file, F_OK) < 0, "changes nothing: %s", lines);
+	ok(strstr(lines, "would apply schema 2") && access(settings.sqlite_file, F_OK) < 0,
+	   "changes nothing: %s", lines);
 	m.dry_run = false;
 	ok(sink_sqlite.db->migrate(&settings, &m, &err) == 0, "migrate: %s", err.text);
 	lines[0] = '\0';
@@ -259,10 +276,13 @@ static void test_db(void)
 	lines[0] = '\0';
 	ok(sink_sqlite.db->maintain(&settings, &o, &err) == 0, "with a retention: %s", err.text);
 	is_str(lines, "summed up 1 days\narchived 1 days\n", "archives");
-	is_u64(number("SELECT (SELECT COUNT(*) FROM ceems.job) + (SELECT COUNT(*) FROM ceems.step)"), 0, "the rows go");
+	is_u64(number("SELECT (SELECT COUNT(*) FROM ceems.job) + (SELECT COUNT(*) FROM ceems.step)"), 0,
+	       "the rows go");
 	is_u64(number("SELECT jobs = 2 AND energy_kwh > 0.004 FROM ceems.user_month"), 1, "the sums stay");
-	ok(sink_sqlite.db->gone(&settings, 1699920000, 1700006400, &gone, &err) == 0 && gone == 2, "two jobs are gone");
-	ok(sink_sqlite.db->gone(&settings, 1700006400, 1800000000, &gone, &err) == 0 && gone == 0, "none of the days after");
+	ok(sink_sqlite.db->gone(&settings, 1699920000, 1700006400, &gone, &err) == 0 && gone == 2,
+	   "two jobs are gone");
+	ok(sink_sqlite.db->gone(&settings, 1700006400, 1800000000, &gone, &err) == 0 && gone == 0,
+	   "none of the days after");
 	lines[0] = '\0';
 	is_int(sink_sqlite.db->status(&settings, NULL, keep_line, NULL, &err), 0, "status");
 	ok(strstr(lines, "jobs archived                    2\n"), "%s", lines);
@@ -277,8 +297,9 @@ static void test_db(void)
 /* A file of schema 1, which has jobs of ceems export, is brought up to date by the sink. */
 static void test_upgrade(void)
 {
-	static const char *const views[] = { "step_summary", "job_summary", "usage_of_open", "usage_all", "user_month",
-					     "account_month", "partition_day", "emissions_month", "efficiency" };
+	static const char *const views[] = { "step_summary",  "job_summary",	 "usage_of_open",
+					     "usage_all",     "user_month",	 "account_month",
+					     "partition_day", "emissions_month", "efficiency" };
 	struct sink *k;
 	char sql[128];
 	size_t i;
@@ -299,11 +320,13 @@ static void test_upgrade(void)
 		change(sql);
 	}
 	change("ALTER TABLE ceems.job DROP COLUMN origin;"
-	       "ALTER TABLE ceems.usage_day DROP COLUMN jobs_history; ALTER TABLE ceems.usage_day DROP COLUMN history_j;"
-	       "DELETE FROM ceems.usage_open; UPDATE ceems.schema_version SET version = 1; PRAGMA ceems.user_version = 1;"
-	       "INSERT INTO ceems.usage_day (archived_id, submit_day, day, cluster, account, jobs, jobs_measured, "
-	       "cpu_used_jobs, energy_j) VALUES (0, '2023-11-14', '2023-11-14', 'c1', 'physics', 3, 3, 3, 21606), "
-	       "(9, '2023-10-13', '2023-10-13', 'c1', 'biology', 7, 7, 7, 70)");
+	       "ALTER TABLE ceems.usage_day DROP COLUMN jobs_history; ALTER TABLE ceems.usage_day DROP "
+	       "COLUMN history_j;"
+	       "DELETE FROM ceems.usage_open; UPDATE ceems.schema_version SET version = 1; PRAGMA "
+	       "ceems.user_version = 1;"
+	       "INSERT INTO ceems.usage_day (archived_id, submit_day, day, cluster, account, jobs, "
+	       "jobs_measured, cpu_used_jobs, energy_j) VALUES (0, '2023-11-14', '2023-11-14', 'c1', "
+	       "'physics', 3, 3, 3, 21606), (9, '2023-10-13', '2023-10-13', 'c1', 'biology', 7, 7, 7, 70)");
 	make_free();
 	make(4, 1, "later");
 	k = open_sink();
@@ -312,8 +335,9 @@ static void test_upgrade(void)
 	is_u64(number("PRAGMA ceems.user_version"), 2, "the file has schema 2");
 	change("DELETE FROM ceems.job WHERE jobid = 4");
 	test_origins();
-	is_u64(number("SELECT jobs_history IS NULL AND jobs = 7 FROM ceems.account_month WHERE account = 'biology'"), 1,
-	       "of jobs that were dropped it is not known");
+	is_u64(number("SELECT jobs_history IS NULL AND jobs = 7 FROM ceems.account_month WHERE account = "
+		      "'biology'"),
+	       1, "of jobs that were dropped it is not known");
 }
 
 static void test_speed(void)
@@ -328,7 +352,8 @@ static void test_speed(void)
 	begin = clock_mono_ns();
 	is_int(send_made(k, 60 * SECOND), 0, "500 jobs of 4 steps");
 	diag("%.0f records/s, %.0f bytes each", 500.0 * SECOND / (double)(clock_mono_ns() - begin),
-	     (double)number("SELECT page_count * page_size / 500 FROM pragma_page_count('ceems'), pragma_page_size('ceems')"));
+	     (double)number("SELECT page_count * page_size / 500 FROM pragma_page_count('ceems'), "
+			    "pragma_page_size('ceems')"));
 	is_u64(count(SINK_ACKED), 500, "acked");
 	sink_sqlite.close(k);
 }
@@ -339,7 +364,8 @@ int main(void)
 		return 99;
 	settings_load("/nonexistent", &settings, &err);
 	snprintf(settings.sqlite_file, sizeof(settings.sqlite_file), "%s/jobs.db", dir);
-	snprintf(settings.emission_factor_file, sizeof(settings.emission_factor_file), "%s/src/libemission/data/emission-factors.csv",
+	snprintf(settings.emission_factor_file, sizeof(settings.emission_factor_file),
+		 "%s/src/libemission/data/emission-factors.csv",
 		 getenv("top_srcdir") ? getenv("top_srcdir") : ".");
 	test_rows();
 	test_ratios();
