@@ -113,7 +113,7 @@ filter='.jobid'
 is "$(job_json "$good" "$bad" | tr '\n' ' ')" "$good $bad " "several arguments"
 is "$(job_json -M all "$good")" "$good" "of all clusters"
 inside "$ceems" job "$good.batch,$good.0" >"$DIR/steps.out"
-is "$(grep -c '^Step ' "$DIR/steps.out")" 2 "two steps"
+is "$(sed -n 's/^Step \([^ ]*\) .*/\1/p' "$DIR/steps.out" | tr '\n' ' ')" "$good.batch $good.0 " "two steps, each by its id"
 
 # no such job, step or cluster: exit code 1, and the message says which
 absent() {

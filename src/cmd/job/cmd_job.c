@@ -61,18 +61,17 @@ static int print_step(const struct job_options *o, const struct job_answer *a, c
 	struct record as_job;
 	const struct record *part = &as_job;
 	struct job_screen s = job_show_make(a, &part, 1, wall_s());
-	char name[16], id[32];
+	char number[16], id[JOB_STEP_ID_MAX];
 
-	(void)ledger_step_name(step_id, name, sizeof(name));
 	if (!step)
-		return cmd_error("job %u has no step %s", r->job_id, name);
+		return cmd_error("job %u has no step %s", r->job_id,
+				 ledger_step_name(step_id, number, sizeof(number)));
 	if (o->is_long) {
 		job_list_step(r, step);
 		return CMD_OK;
 	}
-	(void)snprintf(id, sizeof(id), "%u.%s", r->job_id, name);
 	job_step_record(r, step, &as_job);
-	s.step = id;
+	s.step = job_step_id(r->job_id, step_id, id);
 	s.colour = has_colour();
 	return job_screen_print(stdout, &s) < 0 ? cmd_error("out of memory") : CMD_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/job/job_emissions.h"
+#include "src/cmd/job/job_step.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/derived.h"
@@ -203,11 +204,11 @@ void job_list_print(const struct record *r)
 void job_list_step(const struct record *r, const struct record_step *s)
 {
 	static const struct record_emissions unknown; /* slurmdbd has no factors of a single step */
-	char buf[16];
+	char id[JOB_STEP_ID_MAX];
 	unsigned int d;
 
-	cmd_print("step %u.%s  %s  %s  nodes %s", r->job_id, ledger_step_name(s->step_id, buf, sizeof(buf)),
-		  s->name ? s->name : "", s->state, s->nodes ? s->nodes : "n/a");
+	cmd_print("step %s  %s  %s  nodes %s", job_step_id(r->job_id, s->step_id, id), s->name ? s->name : "",
+		  s->state, s->nodes ? s->nodes : "n/a");
 	print_values(&s->values, &unknown);
 	for (d = 0; d < DERIVED_N; d++) {
 		double v = 0;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "src/libledger/ledger.h"
 #include "src/librecord/record_emissions.h"
 
 struct record_step *job_step_find(const struct record *r, uint32_t step_id)
@@ -13,6 +14,15 @@ struct record_step *job_step_find(const struct record *r, uint32_t step_id)
 		if (r->steps[i].step_id == step_id)
 			return &r->steps[i];
 	return NULL;
+}
+
+const char *job_step_id(uint32_t job_id, uint32_t step_id, char buf[JOB_STEP_ID_MAX])
+{
+	char number[16];
+
+	(void)snprintf(buf, JOB_STEP_ID_MAX, "%u.%s", job_id,
+		       ledger_step_name(step_id, number, sizeof(number)));
+	return buf;
 }
 
 void job_step_record(const struct record *r, struct record_step *s, struct record *ret)
