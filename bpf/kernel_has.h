@@ -14,7 +14,7 @@
 struct kernel_has;
 
 /* -EOPNOTSUPP: the kernel has no BTF. */
-int kernel_has_open(struct kernel_has **ret, struct errmsg *err) _must_check_;
+int kernel_has_open(struct kernel_has **ret, struct errmsg *err);
 void kernel_has_close(struct kernel_has *k);
 
 /*

@@ -10,7 +10,6 @@
 #include "jobcomp/hook_time.h"
 #include "src/libstore/feed.h"
 #include "src/libstore/job_facts.h"
-#include "src/libutil/must_check.h"
 
 struct intake;
 
@@ -19,8 +18,8 @@ struct intake;
  * there. HOOK is borrowed until intake_stop(), and for ever if that returns false. -ENOMEM, or no thread
  * could be started.
  */
-int intake_start(const char *dir, const struct cluster_facts *site, const struct hook_time *hook,
-		 struct intake **ret, struct errmsg *err) _must_check_;
+int intake_start(const char *dir, const struct job_site *site, const struct hook_time *hook,
+		 struct intake **ret, struct errmsg *err);
 /*
  * Writes what is queued, ends the thread and frees IN. False: the disk hangs, and the
  * thread goes on and keeps IN.

@@ -48,13 +48,12 @@ int spank_conf_load(int argc, char **argv, struct settings *ret, struct errmsg *
 {
 	const char *given = argument(argc, argv);
 	char path[PATH_MAX];
-	int rc = 0;
+	int rc;
 
 	if (given) /* a missing file is an error only if plugstack.conf names it */
 		return settings_load(given, ret, err);
 	if (!beside_slurm_conf(path, sizeof(path)))
-		rc = settings_path(NULL, path, sizeof(path));
-	if (rc == 0)
-		rc = settings_load(path, ret, err);
+		(void)settings_path(NULL, path, sizeof(path));
+	rc = settings_load(path, ret, err);
 	return rc == -ENOENT ? 0 : rc;
 }

@@ -10,12 +10,11 @@
 #define CEEMS_GPUBOOK_H
 
 #include "src/libnode/tick.h"
-#include "src/libutil/must_check.h"
 
 struct gpubook;
 
 /* Makes the object without any reading. -ENOMEM. */
-int gpubook_create(struct gpubook **ret) _must_check_;
+int gpubook_create(struct gpubook **ret);
 void gpubook_destroy(struct gpubook *w);
 
 /*

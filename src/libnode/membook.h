@@ -11,7 +11,6 @@
 
 #include "src/libmeter/activity/memuse.h"
 #include "src/libnode/tick.h"
-#include "src/libutil/must_check.h"
 
 /*
  * The longest time between two readings of a step; with ticks of a second, each fifth tick reads it. A young
@@ -32,7 +31,7 @@
 struct membook;
 
 /* Makes the object without any reading. -ENOMEM. */
-int membook_create(struct membook **ret) _must_check_;
+int membook_create(struct membook **ret);
 void membook_destroy(struct membook *w);
 
 /*

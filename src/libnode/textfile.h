@@ -38,11 +38,10 @@ struct textfile_input {
  * Makes the text of ceems.prom from the ledger's current page. For the sampler's thread. The caller
  * frees *RET.
  */
-int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
-		  struct errmsg *err) _must_check_;
+int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len, struct errmsg *err);
 
 /* As textfile_make(), but from PAGE. Each value has the label hostname="HOSTNAME". */
 int textfile_format(const char *hostname, const struct ledger_page *page, const struct textfile_input *in,
-		    char **ret, size_t *ret_len, struct errmsg *err) _must_check_;
+		    char **ret, size_t *ret_len, struct errmsg *err);
 
 #endif

@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libutil/must_check.h"
-
 struct record;
 
 enum fact_text {
@@ -107,7 +105,7 @@ struct job_key {
 void job_facts_from_key(const struct job_key *key, struct job_facts *ret);
 
 /* Facts about the cluster, as slurmctld has them when it loads the plugin. */
-struct cluster_facts {
+struct job_site {
 	char cluster[256];
 	char state_dir[1024]; /* StateSaveLocation */
 	uint32_t flags;	      /* SITE_* */
@@ -134,13 +132,11 @@ static inline uint64_t hook_cost_bound_ns(unsigned int bucket)
  * lack are unknown. -EINVAL: not complete facts. -ENOMEM. This function is in libstore, not in
  * libinbox.
  */
-int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster,
-			struct record **ret) _must_check_;
+int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster, struct record **ret);
 /*
  * Writes the record_key() of these facts without making the record. -EINVAL: not complete facts, or
  * no job id; -ENOSPC: ROOM is too small.
  */
-int job_facts_record_key(const struct job_facts *f, size_t size, const char *cluster, char *buf,
-			 size_t room) _must_check_;
+int job_facts_record_key(const struct job_facts *f, size_t size, const char *cluster, char *buf, size_t room);
 
 #endif

@@ -8,12 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/libutil/must_check.h"
-
 /*
  * Takes the next item off LIST, whose items are separated by commas, and copies it to ITEM. Blanks around
  * items are dropped; an item that does not fit is cut. False at the end.
  */
-bool items_next(const char **list, char *item, size_t size) _must_check_;
+bool items_next(const char **list, char *item, size_t size);
 
 #endif

@@ -286,9 +286,8 @@ void node_finish(struct node *n, unsigned int step)
 
 	/* no wait: this thread makes the tick itself, afterwards */
 	for (m = 0; m < MODES; m++)
-		if (ledger_finish(n->ledger[m], n->slot[m][step], n->physics->step_ns[step],
-				  /* timeout_ns= */ 0, &unused) == 0)
-			fail("a tick that nobody asked for");
+		(void)ledger_finish(n->ledger[m], n->slot[m][step], n->physics->step_ns[step],
+				    /* timeout_ns= */ 0, &unused);
 	n->has_finished[step] = true;
 }
 

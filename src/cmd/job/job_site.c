@@ -90,10 +90,10 @@ static void job_site_setup(struct job_site *site, const char *conf, bool has_set
 
 void job_site_load(struct job_site *site)
 {
-	char buf[PATH_MAX];
-	const char *conf = cmd_conf_path(NULL, buf);
+	char conf[PATH_MAX];
 
 	*site = (struct job_site){ 0 };
+	(void)cmd_conf_path(NULL, conf);
 	job_site_setup(site, conf, job_site_read_settings(conf, &site->settings));
 }
 
@@ -102,7 +102,8 @@ void job_site_use(struct job_site *site, const struct settings *settings)
 	char conf[PATH_MAX];
 
 	*site = (struct job_site){ .settings = *settings };
-	job_site_setup(site, cmd_conf_path(NULL, conf), /* has_settings= */ true);
+	(void)cmd_conf_path(NULL, conf);
+	job_site_setup(site, conf, /* has_settings= */ true);
 }
 
 void job_site_fini(struct job_site *site)

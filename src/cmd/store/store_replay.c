@@ -211,8 +211,9 @@ static bool replay_identify(const char *json, size_t len, struct store_row *ret,
 		found = true;
 	}
 	*ret_job = (uint64_t)json_integer_value(json_object_get(o, "jobid"));
-	if (!end || rfc3339_parse(end, ret_end) < 0)
-		*ret_end = 0;
+	*ret_end = 0;
+	if (end)
+		(void)rfc3339_parse(end, ret_end);
 	json_decref(o);
 	return found;
 }

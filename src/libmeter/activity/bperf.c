@@ -336,8 +336,7 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 		(void)errmsg_errno(err, rc, "hw: cannot open the maps");
 		goto fail;
 	}
-	if (probes_program(p, "hw_flush", &b->flush) < 0)
-		b->flush = -1; /* this kernel cannot run it */
+	(void)probes_program(p, "hw_flush", &b->flush);
 	rc = put_and_claim(b, events, err);
 	if (rc < 0)
 		goto fail;

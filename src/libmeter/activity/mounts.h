@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/libutil/must_check.h"
-
 struct mounts;
 
 /*
@@ -26,7 +24,7 @@ struct mount_point {
 };
 
 /* Makes a table without mounts. -ENOMEM. */
-int mounts_create(struct mounts **ret) _must_check_;
+int mounts_create(struct mounts **ret);
 /* NULL: no-op. */
 void mounts_destroy(struct mounts *m);
 

@@ -14,7 +14,6 @@
 
 #include "src/libcore/metric.h"
 #include "src/libmeter/activity/probes.h"
-#include "src/libutil/must_check.h"
 
 struct tcpcount;
 
@@ -22,7 +21,7 @@ struct tcpcount;
  * Call it after probes_hold(PROBES_TCP) and probes_register(). P is borrowed until
  * tcpcount_close(). -EOPNOTSUPP: the group is not loaded.
  */
-int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret) _must_check_;
+int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret);
 
 /*
  * Sets METRIC_TCP_* to the traffic since probes_register(). Open connections are included, also

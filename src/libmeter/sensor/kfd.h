@@ -8,12 +8,10 @@
 #ifndef CEEMS_KFD_H
 #define CEEMS_KFD_H
 
-#include "src/libutil/must_check.h"
-
 struct kfd;
 
 /* Reads the topology below ROOT. -ENODEV: it has no GPU. -ENOMEM. */
-int kfd_open(const char *root, struct kfd **ret) _must_check_;
+int kfd_open(const char *root, struct kfd **ret);
 void kfd_close(struct kfd *k);
 
 /*

