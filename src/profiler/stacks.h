@@ -145,9 +145,9 @@ typedef void stacks_fn(void *ctx, const struct stacks_record *record);
 void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx);
 
 /*
- * Tests whether stacks_open() works here, by opening and closing an event on CPU 0. Returns 0 or
- * -errno. RET_NO_DUMP says why samples would have no registers and stack copies; it stays empty if
- * they would.
+ * Tests what stacks_open() needs: opens and closes an event on CPU 0, and loads a program that drops samples.
+ * The verifier does not see the real programs, so it may still refuse them. Returns 0 or -errno. RET_NO_DUMP
+ * says why samples would have no registers and stack copies; it stays empty if they would.
  */
 int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err);
 /* Tests in the same way whether CPU 0 has EVENT. */
