@@ -757,8 +757,8 @@ static const struct {
 };
 
 static const char *const listed[] = {
-	"chassis Enc: PowerWatts 1000.0 W: not counted, it belongs to several systems; Chassis=Enc counts "
-	"it\n",
+	("chassis Enc: PowerWatts 1000.0 W: not counted, "
+	 "it belongs to several systems; Chassis=Enc counts it\n"),
 	"chassis B1: PowerWatts 380.0 W: counted, by PowerWatts\n",
 	"chassis Tray: PowerWatts 100.0 W: not counted, it is within chassis B1\n",
 	"chassis Psu: PowerWatts 20.0 W: counted, by PowerWatts\n",
