@@ -22,6 +22,8 @@
 #define MS NSEC_PER_MSEC
 #define LINES 3
 
+static struct ledger_page page; /* too large for a stack in which each function has its own */
+
 struct machine {
 	char root[sizeof(SCRATCH_TEMPLATE)];
 	struct topology *topology;
@@ -31,7 +33,6 @@ struct machine {
 	uint64_t now_ns;
 	struct weights_step *step[LINES];
 	struct book_line line[LINES];
-	struct ledger_page page;
 	struct tick tick;
 	struct part part[2];
 	bool has_dram;
@@ -103,8 +104,8 @@ static void begin(struct machine *m)
 	for (i = 0; i < LINES; i++)
 		busy_ns[i] = m->line[i].busy_ns;
 	memset(m->line, 0, sizeof(m->line));
-	m->tick = (struct tick){ .page = &m->page, .line = m->line, .nlines = LINES, .step = m->step };
-	m->page.domain_source[DOMAIN_DRAM] = m->has_dram ? SOURCE_RAPL : SOURCE_N;
+	m->tick = (struct tick){ .page = &page, .line = m->line, .nlines = LINES, .step = m->step };
+	page.domain_source[DOMAIN_DRAM] = m->has_dram ? SOURCE_RAPL : SOURCE_N;
 	for (i = 0; i < LINES; i++) {
 		m->line[i].s = &no_cgroup;
 		m->line[i].busy_ns = m->line[i].booked_ns = busy_ns[i];
