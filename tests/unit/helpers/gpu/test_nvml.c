@@ -569,8 +569,12 @@ static void test_hang(void)
 	fake_node_close(&n);
 	ok(clock_mono_ns() - start_ns < 4 * NSEC_PER_SEC, "closing does not either");
 	fake_node_write(&n, "0 10100 0 0 0 0 ok\n1 10200 0 0 0 0 ok\n");
-	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.uj[0] == 100000 && n.uj[1] == 200000,
-	   "the driver answers again: all energy is there");
+	rc = fake_node_open(&n);
+	ok(rc == 0, "the driver answers again: %d %s", rc, n.err.text);
+	rc = fake_node_read(&n);
+	ok(rc == 0, "all GPUs are read: %d", rc);
+	is_u64(n.uj[0], 100000, "all energy of the first is there");
+	is_u64(n.uj[1], 200000, "and of the one that hung");
 	fake_node_fini(&n);
 }
 
