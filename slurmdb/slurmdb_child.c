@@ -58,12 +58,16 @@ void slurmdb_child_stop(struct slurmdb_child *c)
 /* Notes why the worker closed its socket. Its exit status may come a moment later. */
 static void child_note_end(struct slurmdb_child *c)
 {
-	int status = 0;
+	int status;
+	int rc = helper_wait(c->pid, clock_mono_ns() + END_NS, &status);
 
-	if (helper_wait(c->pid, clock_mono_ns() + END_NS, &status) != -EAGAIN)
+	if (rc != -EAGAIN)
 		c->pid = 0;
 	if (*c->complaint)
 		(void)snprintf(c->why, sizeof(c->why), "the worker ended: %s", c->complaint);
+	else if (rc < 0)
+		(void)snprintf(c->why, sizeof(c->why),
+			       "the worker closed its connection; how it ends is not known");
 	else if (WIFSIGNALED(status))
 		(void)snprintf(c->why, sizeof(c->why), "the worker was killed by signal %d",
 			       WTERMSIG(status));

@@ -95,6 +95,12 @@ static void fake_fail(FILE *out, const char *mode, const char *log, uint64_t num
 		(void)fputs("job 2 0 0 - {\"schema\": \"ceems.jo", out);
 		(void)fflush(out);
 		_exit(3);
+	} else if (!strcmp(mode, "hangs")) { /* at its end, as while the kernel writes a core dump */
+		(void)close(STDIN_FILENO);
+		(void)close(STDOUT_FILENO);
+		(void)close(STDERR_FILENO);
+		for (;;)
+			(void)pause();
 	} else if (!strcmp(mode, "garbage")) {
 		(void)fputs("job 2 0 0 - {nonsense}\n", out);
 		slurmdb_wire_put_done(out, number, 1);
@@ -605,6 +611,7 @@ int main(int argc, char **argv)
 	test_down("down-late", 2, "no answer within 20 s");
 	test_down("down-dies", 2, "libslurm: fatal: it is broken");
 	test_down("down-half", 2, "exit status 3");
+	test_down("down-hangs", 2, "the worker closed its connection");
 	test_down("down-error", 2, "slurmdbd does not answer");
 	test_down("down-refused", 1, "Connection refused");
 	test_no_worker();
