@@ -12,6 +12,6 @@
  * Gives the settings of NODE. If there is no file, all have their defaults. -errno:
  * ERR has file, line and key.
  */
-int plugin_conf_load(const char *node, struct settings *ret, struct errmsg *err);
+int plugin_conf_load(const char *node, struct settings *ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -14,7 +14,7 @@
 struct kernel_has;
 
 /* -EOPNOTSUPP: the kernel has no BTF. */
-int kernel_has_open(struct kernel_has **ret, struct errmsg *err);
+int kernel_has_open(struct kernel_has **ret, struct errmsg *err) _must_check_;
 void kernel_has_close(struct kernel_has *k);
 
 /*

@@ -10,6 +10,7 @@
 #include "jobcomp/hook_time.h"
 #include "src/libstore/feed.h"
 #include "src/libstore/job_facts.h"
+#include "src/libutil/must_check.h"
 
 struct intake;
 
@@ -19,7 +20,7 @@ struct intake;
  * could be started.
  */
 int intake_start(const char *dir, const struct job_site *site, const struct hook_time *hook,
-		 struct intake **ret, struct errmsg *err);
+		 struct intake **ret, struct errmsg *err) _must_check_;
 /*
  * Writes what is queued, ends the thread and frees IN. False: the disk hangs, and the
  * thread goes on and keeps IN.

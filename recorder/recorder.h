@@ -29,6 +29,7 @@
 #include "src/libstore/inbox.h"
 #include "src/libstore/job_facts.h"
 #include "src/libstore/store.h"
+#include "src/libutil/must_check.h"
 
 /* The largest number of jobs that are asked for at one time: ten questions of SLURMDB_ASK_MAX jobs each. */
 #define RECORDER_ASKED_MAX 1000
@@ -129,7 +130,7 @@ int recorder_run(struct recorder *r, int stop_fd, struct errmsg *err);
  * or it has another size.
  */
 int recorder_load_meta(struct recorder *r, const char *name, void *buf, size_t size, bool *ret_found,
-		       struct errmsg *err);
+		       struct errmsg *err) _must_check_;
 /* Puts an ended job into the store; slurmdbd is then asked for it. Call it in a transaction. */
 int recorder_put_job(struct recorder *r, const char *key, const struct job_facts *facts, size_t len,
 		     struct errmsg *err);
@@ -227,7 +228,7 @@ void recorder_prom_open(struct recorder *r);
 void recorder_prom_write(struct recorder *r, bool has_ended);
 void recorder_prom_close(struct recorder *r);
 /* Makes the text only; the caller frees *RET. -ENOMEM. */
-int recorder_prom_format(struct recorder *r, bool has_ended, char **ret, size_t *ret_len);
+int recorder_prom_format(struct recorder *r, bool has_ended, char **ret, size_t *ret_len) _must_check_;
 
 /* --- recorder_marker.c --------------------------------------------------------------------------- */
 
@@ -238,7 +239,7 @@ int recorder_prom_format(struct recorder *r, bool has_ended, char **ret, size_t 
  *
  * marker_start() starts the thread. Returns 0 or -errno.
  */
-int marker_start(struct marker **ret, struct errmsg *err);
+int marker_start(struct marker **ret, struct errmsg *err) _must_check_;
 /* Ends the thread and frees M. If the thread hangs in the file system, both are leaked. */
 void marker_stop(struct marker *m);
 

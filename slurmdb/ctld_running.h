@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "slurmdb/slurmdb_rows.h"
+#include "src/libutil/must_check.h"
 
 struct ctld_running;
 
@@ -26,6 +27,6 @@ void ctld_running_destroy(struct ctld_running *c);
  * steps (steps_known is false). -EIO: slurmctld does not answer; -ENOMEM. On 0 and on error *RET is
  * unchanged.
  */
-int ctld_running_get(struct ctld_running *c, struct slurmdb_jobs *ret, struct errmsg *err);
+int ctld_running_get(struct ctld_running *c, struct slurmdb_jobs *ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "slurmdb/slurmdb_rows.h"
+#include "src/libutil/must_check.h"
 
 /* Most killed workers that may still exist. */
 #define SLURMDB_DYING_MAX 4
@@ -65,6 +66,6 @@ int slurmdb_child_read(struct slurmdb_child *c);
 /*
  * Returns the next row of the answer. 1: there is one; 0: no more; -EBADMSG: malformed, see c->why.
  */
-int slurmdb_child_next_row(struct slurmdb_child *c, struct slurmdb_job *ret);
+int slurmdb_child_next_row(struct slurmdb_child *c, struct slurmdb_job *ret) _must_check_;
 
 #endif

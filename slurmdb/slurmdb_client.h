@@ -19,6 +19,7 @@
 #define CEEMS_RECORDER_SLURMDB_CLIENT_H
 
 #include "slurmdb/slurmdb_rows.h"
+#include "src/libutil/must_check.h"
 
 #define SLURMDB_ALONE_MAX 3
 
@@ -36,7 +37,7 @@ struct slurmdb_client_options {
 
 struct slurmdb_client;
 int slurmdb_client_create(const struct slurmdb_client_options *o, struct slurmdb_client **ret,
-			  struct errmsg *err);
+			  struct errmsg *err) _must_check_;
 /* Kills the worker without waiting for its end, and forgets unanswered requests. NULL: no-op. */
 void slurmdb_client_destroy(struct slurmdb_client *c);
 
@@ -80,7 +81,8 @@ struct slurmdb_answer {
  * needed. Call it after a request, when the fd is readable, and when slurmdb_client_due() is
  * reached; each time until it returns 0.
  */
-int slurmdb_client_take(struct slurmdb_client *c, uint64_t now_mono_ns, struct slurmdb_answer *ret);
+int slurmdb_client_take(struct slurmdb_client *c, uint64_t now_mono_ns,
+			struct slurmdb_answer *ret) _must_check_;
 /*
  * Returns the fd to poll for POLLIN; -1: no worker runs. Any call of this interface may change it.
  */

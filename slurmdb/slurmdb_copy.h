@@ -7,6 +7,7 @@
 
 #include "slurmdb/slurmdb_names.h"
 #include "slurmdb/slurmdb_rows.h"
+#include "src/libutil/must_check.h"
 
 /*
  * How to copy. known: facts that show whether the row is complete (slurmdb_signs.h). no_steps: the
@@ -20,7 +21,7 @@ struct slurmdb_copy {
 };
 
 /* Fills in RET from ROW, a slurmdb_job_rec_t; the caller destroys ret->record. -ENOMEM. */
-int slurmdb_copy_job(const struct slurmdb_copy *c, const void *row, struct slurmdb_job *ret);
+int slurmdb_copy_job(const struct slurmdb_copy *c, const void *row, struct slurmdb_job *ret) _must_check_;
 
 /* Returns the name of a job's or step's state with its flags: "COMPLETED". NULL: unknown. */
 const char *slurmdb_copy_state(uint32_t state);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/libcore/tresmap.h"
+#include "src/libutil/must_check.h"
 
 struct slurmdb_name {
 	uint32_t id;
@@ -43,6 +44,6 @@ const char *slurmdb_names_qos(const struct slurmdb_names *n, uint32_t id);
  * it. TRES that are 0 or unknown are left out, and so is energy, which record_fill() adds. The
  * caller frees *RET; NULL: no TRES. -ENOMEM.
  */
-int slurmdb_names_tres(const struct slurmdb_names *n, const char *simple, char **ret);
+int slurmdb_names_tres(const struct slurmdb_names *n, const char *simple, char **ret) _must_check_;
 
 #endif

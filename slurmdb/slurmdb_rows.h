@@ -99,7 +99,8 @@ struct slurmdb_options {
  * slurm.conf.
  */
 struct slurmdb_rows;
-int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret, struct errmsg *err);
+int slurmdb_rows_create(const struct slurmdb_options *o, struct slurmdb_rows **ret,
+			struct errmsg *err) _must_check_;
 void slurmdb_rows_destroy(struct slurmdb_rows *r);
 
 /*
@@ -108,7 +109,7 @@ void slurmdb_rows_destroy(struct slurmdb_rows *r);
  * no connection to slurmdbd; -EIO: it did not answer; -ENOMEM.
  */
 int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, size_t n,
-		     struct slurmdb_jobs *ret, struct errmsg *err);
+		     struct slurmdb_jobs *ret, struct errmsg *err) _must_check_;
 
 /*
  * Reads the jobs that ended from FROM to TO, both included, without steps. Jobs that were cancelled
@@ -116,7 +117,7 @@ int slurmdb_rows_get(struct slurmdb_rows *r, const struct slurmdb_want *want, si
  * slurmdb_rows_get() reads the earlier runs and counts them. Errors: see slurmdb_rows_get().
  */
 int slurmdb_rows_window(struct slurmdb_rows *r, uint64_t from, uint64_t to, struct slurmdb_jobs *ret,
-			struct errmsg *err);
+			struct errmsg *err) _must_check_;
 
 /* Matches any of the N texts; 0: matches everything. Borrowed. */
 struct slurmdb_texts {
@@ -137,9 +138,9 @@ struct slurmdb_filter {
  * job is in exactly one of two windows that meet at AT. Errors: see slurmdb_rows_get().
  */
 int slurmdb_rows_ended(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t from,
-		       uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err);
+		       uint64_t to, struct slurmdb_jobs *ret, struct errmsg *err) _must_check_;
 int slurmdb_rows_open_at(struct slurmdb_rows *r, const struct slurmdb_filter *filter, uint64_t at,
-			 struct slurmdb_jobs *ret, struct errmsg *err);
+			 struct slurmdb_jobs *ret, struct errmsg *err) _must_check_;
 
 /*
  * Returns 1 if slurmdbd shows UID the jobs of all users, else 0; or an error of slurmdb_rows_get().

@@ -24,6 +24,7 @@
 #include <stdio.h>
 
 #include "slurmdb/slurmdb_rows.h"
+#include "src/libutil/must_check.h"
 
 /*
  * Raise it when the protocol changes: after an update of the package, the worker may be newer than
@@ -47,8 +48,8 @@ struct slurmdb_wire_ask {
 void slurmdb_wire_put_ask(FILE *f, const struct slurmdb_wire_ask *ask);
 void slurmdb_wire_put_want(FILE *f, const struct slurmdb_want *want);
 /* Parse LINE, which has no newline. -EINVAL: malformed; -EPROTO: another version. */
-int slurmdb_wire_get_ask(const char *line, struct slurmdb_wire_ask *ret);
-int slurmdb_wire_get_want(const char *line, struct slurmdb_want *ret);
+int slurmdb_wire_get_ask(const char *line, struct slurmdb_wire_ask *ret) _must_check_;
+int slurmdb_wire_get_want(const char *line, struct slurmdb_want *ret) _must_check_;
 
 /*
  * Writes one row. -ENOMEM; -EINVAL: the record cannot be written as JSON. On error nothing is
@@ -67,9 +68,10 @@ enum slurmdb_wire_answer {
 /* Returns what kind of line LINE[len] is. */
 enum slurmdb_wire_answer slurmdb_wire_answer(const char *line, size_t len);
 /* Parses a row; the caller destroys ret->record. -EINVAL, -ENOMEM. */
-int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret);
+int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret) _must_check_;
 /* Parse LINE, which is NUL-ended. -EINVAL. */
-int slurmdb_wire_get_done(const char *line, uint64_t *ret_number, size_t *ret_count);
-int slurmdb_wire_get_failed(const char *line, uint64_t *ret_number, int *ret_rc, const char **ret_text);
+int slurmdb_wire_get_done(const char *line, uint64_t *ret_number, size_t *ret_count) _must_check_;
+int slurmdb_wire_get_failed(const char *line, uint64_t *ret_number, int *ret_rc,
+			    const char **ret_text) _must_check_;
 
 #endif

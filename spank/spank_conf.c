@@ -48,12 +48,13 @@ int spank_conf_load(int argc, char **argv, struct settings *ret, struct errmsg *
 {
 	const char *given = argument(argc, argv);
 	char path[PATH_MAX];
-	int rc;
+	int rc = 0;
 
 	if (given) /* a missing file is an error only if plugstack.conf names it */
 		return settings_load(given, ret, err);
 	if (!beside_slurm_conf(path, sizeof(path)))
-		(void)settings_path(NULL, path, sizeof(path));
-	rc = settings_load(path, ret, err);
+		rc = settings_path(NULL, path, sizeof(path));
+	if (rc == 0)
+		rc = settings_load(path, ret, err);
 	return rc == -ENOENT ? 0 : rc;
 }

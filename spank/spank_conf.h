@@ -13,6 +13,6 @@
  * Loads ceems.conf as settings_load() does. ARGV: plugstack.conf's arguments. No file is no
  * error: gives the defaults.
  */
-int spank_conf_load(int argc, char **argv, struct settings *ret, struct errmsg *err);
+int spank_conf_load(int argc, char **argv, struct settings *ret, struct errmsg *err) _must_check_;
 
 #endif

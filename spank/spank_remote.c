@@ -104,8 +104,9 @@ static void find_request(void)
 
 	if (request->is_perf)
 		step.request = request->perf;
-	else if (*step.settings.perf_default) /* it is valid: spank_conf_load() has parsed it */
-		(void)perf_request_parse(step.settings.perf_default, &step.request, NULL);
+	else if (*step.settings.perf_default &&
+		 perf_request_parse(step.settings.perf_default, &step.request, NULL) < 0)
+		step.request = (struct perf_request){ 0 }; /* cannot be: spank_conf_load() has parsed it */
 }
 
 /*
@@ -121,8 +122,8 @@ static void find_forbidden(const struct ledger_slot *slot)
 
 	if (slot)
 		step.forbidden = slot->forbidden;
-	else /* it was checked when ceems.conf was read */
-		(void)forbid_find(step.settings.forbid_options, NULL, NULL, &step.forbidden, NULL);
+	else
+		step.forbidden = forbid_checked(step.settings.forbid_options, NULL, NULL);
 	step.refused = step.forbidden & asked;
 	forbid_request(step.forbidden, &step.request);
 }

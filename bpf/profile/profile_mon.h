@@ -29,13 +29,13 @@ struct profile_samples {
  * Loads the program that only drops samples. CGROUP_FD is borrowed during the call; -1: the program drops all
  * samples. Returns 0 or -errno; after an error *RET is as it was.
  */
-int profile_samples_open(int cgroup_fd, struct profile_samples *ret, struct errmsg *err);
+int profile_samples_open(int cgroup_fd, struct profile_samples *ret, struct errmsg *err) _must_check_;
 /*
  * Loads the program that also notes samples foreign to UID, up to NOTES_MAX notes. -ENOENT: the kernel has no
  * BTF.
  */
 int profile_samples_open_noting(int cgroup_fd, uid_t uid, unsigned int notes_max, struct profile_samples *ret,
-				struct errmsg *err);
+				struct errmsg *err) _must_check_;
 void profile_samples_close(struct profile_samples *s);
 
 /* The program at sched_switch and its maps: descriptors, owned by SKEL. */
@@ -50,7 +50,7 @@ struct profile_waits {
  * error *RET is as it was.
  */
 int profile_waits_open(int cgroup_fd, bool has_user, bool has_kernel, struct profile_waits *ret,
-		       struct errmsg *err);
+		       struct errmsg *err) _must_check_;
 void profile_waits_close(struct profile_waits *w);
 
 #endif

@@ -83,8 +83,8 @@ const char *cmd_conf_path(const char *path, char *buf)
 {
 	if (path)
 		return path;
-	if (settings_path(getenv("SLURM_CONF"), buf, PATH_MAX) < 0)
-		(void)settings_path(NULL, buf, PATH_MAX);
+	if (settings_path(getenv("SLURM_CONF"), buf, PATH_MAX) < 0 && settings_path(NULL, buf, PATH_MAX) < 0)
+		buf[0] = '\0';
 	return buf;
 }
 

@@ -79,7 +79,7 @@ int cmd_getopt(int argc, char **argv, const struct cmd_option *options, int titl
  * Returns the path of ceems.conf: PATH, if given; else in the folder of the slurm.conf that
  * $SLURM_CONF names; else in the folder set by configure. BUF has PATH_MAX bytes.
  */
-const char *cmd_conf_path(const char *path, char *buf);
+const char *cmd_conf_path(const char *path, char *buf) _must_check_;
 
 /*
  * Returns the path of file NAME in the folder of CONF. BUF has PATH_MAX bytes; a longer path is
@@ -91,14 +91,14 @@ const char *cmd_conf_beside(const char *conf, const char *name, char *buf);
 void cmd_node_name(char *buf, size_t size);
 
 /* Reads ceems.conf. A missing file is an error only if the user named it. */
-int cmd_load_settings(const char *path, struct settings *ret);
+int cmd_load_settings(const char *path, struct settings *ret) _must_check_;
 
 /*
  * cmd_load_settings() for users' commands, which work without ceems.conf: if the user named no file and may
  * not read the default one, *RET has the defaults. WITHOUT is printed then, and says what the command lacks;
  * NULL: nothing.
  */
-int cmd_load_users_settings(const char *path, struct settings *ret, const char *without);
+int cmd_load_users_settings(const char *path, struct settings *ret, const char *without) _must_check_;
 
 /*
  * Opens, for reading, the ledger of node ASKED, or of this machine if ASKED is NULL. Errors are
@@ -106,10 +106,10 @@ int cmd_load_users_settings(const char *path, struct settings *ret, const char *
  */
 struct ledger;
 int cmd_ledger_open(const struct settings *settings, const char *asked, struct ledger **ret,
-		    struct errmsg *err);
+		    struct errmsg *err) _must_check_;
 
 /* Parses a step's name, as written by ledger_step_name(). False: TEXT is no step. */
-bool cmd_step_number(const char *text, uint32_t *ret);
+bool cmd_step_number(const char *text, uint32_t *ret) _must_check_;
 
 /*
  * Prints one line to stdout, masked by text_mask(), since users and peers wrote some of it. FMT has

@@ -17,7 +17,7 @@ struct slurmconf;
  * only the first is read, the name. Lines that cannot be parsed are skipped; Slurm reports those itself.
  * -ENOENT, -EACCES.
  */
-int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err);
+int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err) _must_check_;
 void slurmconf_destroy(struct slurmconf *sc);
 
 /* Returns the value of KEY, which is the last one in the file, or NULL. Borrowed. */

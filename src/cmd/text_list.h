@@ -30,10 +30,10 @@ int text_list_add(struct text_list *list, const char *by_comma, text_list_map *m
  * Finds the number of the user whose name or number is TEXT, because slurmdbd knows users by number. False:
  * there is no such user.
  */
-bool text_list_uid(const char *text, uint64_t *ret);
+bool text_list_uid(const char *text, uint64_t *ret) _must_check_;
 /* Maps a user's name or number to the number. */
-int text_list_user(const char *item, char **ret, struct errmsg *err);
+int text_list_user(const char *item, char **ret, struct errmsg *err) _must_check_;
 /* Maps a user's name or number to the name. A number without a name is kept. */
-int text_list_user_name(const char *item, char **ret, struct errmsg *err);
+int text_list_user_name(const char *item, char **ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 #define WHEN_FORMS "now-7days, today, 10:00, 2026-11-01 or 2026-11-01T10:00"
 
 /*
@@ -16,6 +18,6 @@
  * default seconds); HH:MM[:SS] of today; YYYY-MM-DD[THH:MM[:SS]]; MM/DD[/YY][-HH:MM[:SS]];
  * utsSECONDS. -EINVAL: another form, a day that does not exist, or before 1970.
  */
-int when_parse(const char *text, uint64_t now, uint64_t *ret);
+int when_parse(const char *text, uint64_t now, uint64_t *ret) _must_check_;
 
 #endif

@@ -54,7 +54,7 @@ const struct kvconf_key *factors_conf_keys(size_t *ret_n);
 int factors_conf_zones(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err);
 
 /* Reads PATH into RET. Returns 0, -ENOENT (no file), or -EINVAL: ERR names file, line and key. */
-int factors_conf_read(const char *path, struct factors_conf *ret, struct errmsg *err);
+int factors_conf_read(const char *path, struct factors_conf *ret, struct errmsg *err) _must_check_;
 
 struct factors_zone {
 	char zone[FACTORS_REGION_SIZE];	  /* name of the zone at the provider */
@@ -65,6 +65,6 @@ struct factors_zone {
  * Takes the next item off *LIST, "ZONE[:REGION],..". Returns 1, 0 at the end, or -EINVAL:
  * malformed. Names have letters, digits, '-' and '_' only, so they are safe in an address.
  */
-int factors_zone_next(const char **list, struct factors_zone *ret, struct errmsg *err);
+int factors_zone_next(const char **list, struct factors_zone *ret, struct errmsg *err) _must_check_;
 
 #endif

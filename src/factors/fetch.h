@@ -16,7 +16,7 @@
 struct fetch;
 
 /* Creates a client; CONF is borrowed. Free it with fetch_destroy(). -ENOMEM. */
-int fetch_create(const struct factors_conf *conf, struct fetch **ret, struct errmsg *err);
+int fetch_create(const struct factors_conf *conf, struct fetch **ret, struct errmsg *err) _must_check_;
 void fetch_destroy(struct fetch *f);
 
 /* Starts the clock of RetryLimit; call it before the first fetch_get() for a zone. */
@@ -36,9 +36,10 @@ struct fetch_request {
  * or what follows a '?'.
  */
 int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text, size_t *ret_len,
-	      struct errmsg *err);
+	      struct errmsg *err) _must_check_;
 
 /* Like fetch_get(), but reads a local file. */
-int fetch_file(struct fetch *f, const char *path, const char **ret_text, size_t *ret_len, struct errmsg *err);
+int fetch_file(struct fetch *f, const char *path, const char **ret_text, size_t *ret_len,
+	       struct errmsg *err) _must_check_;
 
 #endif

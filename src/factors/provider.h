@@ -16,6 +16,7 @@
 #include "src/factors/fetch.h"
 #include "src/libemission/factor_series.h"
 #include "src/librecord/exactjson.h"
+#include "src/libutil/must_check.h"
 
 /*
  * Length of the past to ask for at each update, in seconds. It includes points that came late or
@@ -95,7 +96,7 @@ const struct provider_conf *provider_conf_of(const struct provider *p, const str
  * Parses TEXT as JSON; the caller frees *RET with json_decref(). TEXT is NUL-ended. -EINVAL: empty,
  * HTML, or not JSON; -ENOMEM.
  */
-int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err);
+int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err) _must_check_;
 
 /* How to read an answer that is a list with one value per item. */
 struct provider_list {
@@ -112,19 +113,19 @@ struct provider_list {
 
 /* Parses TEXT and appends the points of all its items to RET. Returns 0 or -errno. */
 int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask, const char *text,
-			size_t len, struct points *ret, struct errmsg *err);
+			size_t len, struct points *ret, struct errmsg *err) _must_check_;
 
 /* Returns member NAME of O, which must be an array. O may be NULL. -EINVAL: it is not there. */
-int provider_array(json_t *o, const char *name, json_t **ret, struct errmsg *err);
+int provider_array(json_t *o, const char *name, json_t **ret, struct errmsg *err) _must_check_;
 
 /* Parses the text V as a time of RFC 3339, into seconds since the epoch. -EINVAL. */
-int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err);
+int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err) _must_check_;
 
 /*
  * Reads V as a multiple of 1/SCALE. -ENODATA: V is null or missing; -EINVAL: no number, negative or
  * too large.
  */
-int provider_number(const json_t *v, uint64_t scale, uint64_t *ret, struct errmsg *err);
+int provider_number(const json_t *v, uint64_t scale, uint64_t *ret, struct errmsg *err) _must_check_;
 
 /*
  * Checks that V, unless it is null or missing, is the text WANT in any case. -EINVAL: ERR begins
@@ -143,6 +144,7 @@ int provider_push(struct points *p, const struct provider_ask *ask, uint64_t fro
  * Reads a token or a password from the one-line file PATH. Refuses a file that other users can read.
  * KEY is for messages. The caller wipes BUF. Returns 0 or -errno.
  */
-int provider_secret(const char *key, const char *path, char *buf, size_t size, struct errmsg *err);
+int provider_secret(const char *key, const char *path, char *buf, size_t size,
+		    struct errmsg *err) _must_check_;
 
 #endif

@@ -7,6 +7,7 @@
 #define CEEMS_FACTORS_VALIDATE_H
 
 #include "src/factors/provider.h"
+#include "src/libutil/must_check.h"
 
 /*
  * No grid is above this. Grids of lignite only are near 1,300 g/kWh, old diesel generators at
@@ -30,7 +31,7 @@
  * first. With ACCEPT such points are kept.
  */
 int validate_points(const struct provider_ask *ask, const struct factor_series *known, bool accept,
-		    struct points *p, size_t *ret_doubts, struct errmsg *err);
+		    struct points *p, size_t *ret_doubts, struct errmsg *err) _must_check_;
 
 /* Whether point P comes from provider O. */
 bool validate_has_provider(const struct factor_point *p, const struct provider *o);

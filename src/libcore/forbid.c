@@ -12,6 +12,7 @@
 #define PERF                                                                                 \
 	(PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_IO | PERF_GROUP_NET | PERF_GROUP_SCHED | \
 	 PERF_GROUP_EVENTS)
+#define ALL (PERF | FORBID_PROFILE | FORBID_TRACE)
 
 static const struct {
 	const char *name;
@@ -26,7 +27,7 @@ static const struct {
 	{ "perf", PERF },
 	{ "profile", FORBID_PROFILE },
 	{ "trace", FORBID_TRACE },
-	{ "all", PERF | FORBID_PROFILE | FORBID_TRACE },
+	{ "all", ALL },
 };
 
 static int forbid_word(const char *word, uint32_t *mask, struct errmsg *err)
@@ -101,6 +102,13 @@ int forbid_find(const char *setting, const char *partition, const char *account,
 	if (rc == 0)
 		*ret = mask;
 	return rc;
+}
+
+uint32_t forbid_checked(const char *setting, const char *partition, const char *account)
+{
+	uint32_t mask;
+
+	return forbid_find(setting, partition, account, &mask, NULL) < 0 ? ALL : mask;
 }
 
 bool forbid_next_partition(const char **setting, char *name, size_t size)

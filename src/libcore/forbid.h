@@ -28,13 +28,19 @@
  * says what is wrong.
  */
 int forbid_find(const char *setting, const char *partition, const char *account, uint32_t *ret,
-		struct errmsg *err);
+		struct errmsg *err) _must_check_;
+
+/*
+ * Returns the same of a SETTING that was checked when ceems.conf was read. If it is malformed after all,
+ * everything is forbidden.
+ */
+uint32_t forbid_checked(const char *setting, const char *partition, const char *account);
 
 /*
  * Takes rules off *SETTING up to the next one about a partition, and gives its name, cut to SIZE. False:
  * there is none. The setting must be one that forbid_find() takes.
  */
-bool forbid_next_partition(const char **setting, char *name, size_t size);
+bool forbid_next_partition(const char **setting, char *name, size_t size) _must_check_;
 
 /* Takes the groups in MASK out of REQUEST. */
 void forbid_request(uint32_t mask, struct perf_request *request);

@@ -33,7 +33,8 @@ enum metric fsrole_write_metric(enum fsrole role);
  * Takes the next role and its path off SETTING. PATH gets no slash at its end; "" is the root.
  * Returns 1; 0 at the end; -EINVAL: malformed, ERR says what.
  */
-int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_MAX], struct errmsg *err);
+int fsroles_next(const char **setting, enum fsrole *ret, char path[FSROLE_PATH_MAX],
+		 struct errmsg *err) _must_check_;
 
 /* Checks SETTING. -EINVAL: it is malformed, or names a path twice. */
 int fsroles_check(const char *setting, struct errmsg *err);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "src/libcore/unit.h"
+#include "src/libutil/must_check.h"
 
 enum metric {
 #define METRIC(id, ...) METRIC_##id,
@@ -192,6 +193,6 @@ enum metric_set metric_set_of(enum metric m);
  * Writes the value for AccountingStorageTRES: every TRES of SET once, separated by commas, in the
  * table's order. Returns 0, or -ENOSPC if BUF is too small.
  */
-int metric_tres_line(enum metric_set set, char *buf, unsigned int size);
+int metric_tres_line(enum metric_set set, char *buf, unsigned int size) _must_check_;
 
 #endif

@@ -36,6 +36,6 @@ struct perf_request {
  * many names, a name that is too long, or a character that no name has. Whether an event exists
  * depends on the node's CPU and is not checked here.
  */
-int perf_request_parse(const char *text, struct perf_request *ret, struct errmsg *err);
+int perf_request_parse(const char *text, struct perf_request *ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -34,7 +34,7 @@ struct profile_request {
 /*
  * Parses TEXT; "" means "99,user". Words may be in any order and case. -EINVAL: ERR has the reason.
  */
-int profile_request_parse(const char *text, struct profile_request *ret, struct errmsg *err);
+int profile_request_parse(const char *text, struct profile_request *ret, struct errmsg *err) _must_check_;
 
 /*
  * Returns "user", "kernel" or "both", with ",offcpu" behind it if STACKS has that; "none" for another value.

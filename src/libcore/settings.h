@@ -66,21 +66,21 @@ unsigned int settings_readers(enum setting setting);
  * that folder has a ceems.conf. The latter is for a configless slurmd: its slurm.conf is in another
  * folder, to which slurmctld does not send ceems.conf. -ENAMETOOLONG.
  */
-int settings_path(const char *slurm_conf, char *buf, size_t size);
+int settings_path(const char *slurm_conf, char *buf, size_t size) _must_check_;
 
 /*
  * Sets the defaults, then reads PATH over them. Returns 0, or -ENOENT, no file, or -EACCES, a file that this
  * user may not open: *RET has the defaults. After any other error *RET must not be used. ERR names file, line
  * and key.
  */
-int settings_load(const char *path, struct settings *ret, struct errmsg *err);
+int settings_load(const char *path, struct settings *ret, struct errmsg *err) _must_check_;
 
 /*
  * settings_load() for `ceems check`, which reports all mistakes to ON_ERROR: see kvconf_read_all().
  * A daemon must not use partly read settings.
  */
 int settings_load_all(const char *path, struct settings *ret, kvconf_error_fn *on_error, void *arg,
-		      struct errmsg *err);
+		      struct errmsg *err) _must_check_;
 
 /* Replaces %n by NODE in the folders that allow it. -ENAMETOOLONG. */
 int settings_for_node(struct settings *s, const char *node, struct errmsg *err);

@@ -41,6 +41,6 @@ void step_arg_set(char *arg[], enum step_arg a, const char *fmt, ...) _printf_(3
  * with NULL and does not begin with the program's name. -EINVAL: an argument is missing, unknown or given
  * twice; ERR names it.
  */
-int step_args_parse(char *const *argv, unsigned int n, char *ret[], struct errmsg *err);
+int step_args_parse(char *const *argv, unsigned int n, char *ret[], struct errmsg *err) _must_check_;
 
 #endif

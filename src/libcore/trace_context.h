@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 #define TRACE_ID_SIZE 16
 #define TRACE_SPAN_SIZE 8
 #define TRACE_PARENT_LEN 55 /* "00-<32 hex>-<16 hex>-<2 hex>" */
@@ -35,7 +37,7 @@ struct trace_context {
  * accepts a span id of zeros too, which W3C forbids. We use it for a trace that begins with the
  * job.
  */
-bool trace_context_parse(const char *text, bool may_begin, struct trace_context *ret);
+bool trace_context_parse(const char *text, bool may_begin, struct trace_context *ret) _must_check_;
 /* Writes C as a TRACEPARENT of version 00 to BUF. */
 void trace_context_format(const struct trace_context *c, char buf[TRACE_PARENT_LEN + 1]);
 

@@ -7,6 +7,7 @@
 #define CEEMS_TRESMAP_H
 
 #include "src/libcore/metric.h"
+#include "src/libutil/must_check.h"
 
 #define TRESMAP_CPU UINT32_C(1) /* slurmdb.h: TRES_CPU ...; the same in every database */
 #define TRESMAP_MEM UINT32_C(2)
@@ -41,10 +42,10 @@ void tresmap_read_named(const char *tot, const char *max, enum metric_side side,
  * Finds the value of NAME in such a text (may be NULL); for "cpu" in nanoseconds. -ENODATA: not
  * there, or unknown.
  */
-int tresmap_named_value(const char *usage, const char *name, uint64_t *ret);
+int tresmap_named_value(const char *usage, const char *name, uint64_t *ret) _must_check_;
 
 /* Finds the value of TRES number ID in USAGE (may be NULL). -ENODATA: not there, or unknown. */
-int tresmap_value(const char *usage, uint32_t id, uint64_t *ret);
+int tresmap_value(const char *usage, uint32_t id, uint64_t *ret) _must_check_;
 
 /* Returns the CPUs in an allocation such as "1=4,2=100M" (may be NULL); 0: unknown. */
 uint32_t tresmap_cpus(const char *tres);
@@ -57,6 +58,7 @@ uint32_t tresmap_cpus(const char *tres);
  * the metric, or not all nodes know the value.
  */
 int tresmap_max(const struct tresmap *map, enum metric m, const char *max, const char *max_nodeid,
-		const struct values *values, uint32_t nnodes, uint64_t *ret_max, uint32_t *ret_nodeid);
+		const struct values *values, uint32_t nnodes, uint64_t *ret_max,
+		uint32_t *ret_nodeid) _must_check_;
 
 #endif

@@ -28,7 +28,7 @@ enum emission_kind {
 };
 const char *emission_kind_name(enum emission_kind kind); /* "average", ... */
 /* Finds a kind by its name. -EINVAL: there is none. */
-int emission_kind_of(const char *name, enum emission_kind *ret);
+int emission_kind_of(const char *name, enum emission_kind *ret) _must_check_;
 
 enum emission_scope {
 	EMISSION_LIFE_CYCLE, /* includes building plants, and mining and transporting fuel */
@@ -37,7 +37,7 @@ enum emission_scope {
 };
 const char *emission_scope_name(enum emission_scope scope); /* "life-cycle", "direct" */
 /* Finds a scope by its name. -EINVAL: there is none. */
-int emission_scope_of(const char *name, enum emission_scope *ret);
+int emission_scope_of(const char *name, enum emission_scope *ret) _must_check_;
 
 struct emission_factor {
 	uint64_t mg_per_kwh; /* thousandths of gCO2e/kWh */
@@ -56,7 +56,8 @@ const char *emission_default_file(void);
  * the world mean, and PATH is not read. -ENOENT: no such file or country. -EINVAL: a malformed row;
  * ERR names file and line.
  */
-int emission_lookup(const char *path, const char *country, struct emission_factor *ret, struct errmsg *err);
+int emission_lookup(const char *path, const char *country, struct emission_factor *ret,
+		    struct errmsg *err) _must_check_;
 
 #define EMISSION_CODE_SIZE 3
 
@@ -64,7 +65,7 @@ int emission_lookup(const char *path, const char *country, struct emission_facto
  * Finds the alpha-2 code that COUNTRY, which emission_lookup() does not know, stands for: a country's name in
  * the table, or a usual mistake such as UK or GER. -ENOENT: none.
  */
-int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE]);
+int emission_guess(const char *path, const char *country, char ret_code[EMISSION_CODE_SIZE]) _must_check_;
 
 /* Returns the world mean, as emission_lookup() does for an empty COUNTRY. */
 void emission_world(struct emission_factor *ret);

@@ -19,6 +19,7 @@
 
 #include "src/libcore/settings.h"
 #include "src/libemission/factor_series.h"
+#include "src/libutil/must_check.h"
 
 #define FACTOR_FRESH_AGE_S UINT64_C(3600)
 
@@ -44,7 +45,7 @@ struct factor_chain {
  * Sets up RET from the settings, without a series. Errors are those of emission_lookup(), which
  * finds the last link.
  */
-int factor_chain_setup(const struct settings *s, struct factor_chain *ret, struct errmsg *err);
+int factor_chain_setup(const struct settings *s, struct factor_chain *ret, struct errmsg *err) _must_check_;
 
 /* The factors used in a window of time. */
 struct factor_mix {

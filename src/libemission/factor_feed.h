@@ -14,6 +14,7 @@
 
 #include "src/libcore/settings.h"
 #include "src/libemission/factor_series.h"
+#include "src/libutil/must_check.h"
 
 /* Time between two looks. */
 #define FACTOR_FEED_INTERVAL_NS (60 * UINT64_C(1000000000))
@@ -38,7 +39,8 @@ struct factor_feed_options {
 /*
  * Creates the feed; the first poll starts the helper. -EINVAL: no region; -ENOMEM; -ENAMETOOLONG.
  */
-int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **ret, struct errmsg *err);
+int factor_feed_open(const struct factor_feed_options *o, struct factor_feed **ret,
+		     struct errmsg *err) _must_check_;
 /* Kills the helper and frees F; waits for the helper's end only 0.1 s. NULL: no-op. */
 void factor_feed_close(struct factor_feed *f);
 

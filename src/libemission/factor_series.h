@@ -49,12 +49,12 @@ void factor_series_fini(struct factor_series *s);
  * factor too large, overlapping points, or a kind that a series cannot have. -ENOMEM.
  */
 int factor_series_parse(const char *name, const char *text, size_t len, struct factor_series *ret,
-			struct errmsg *err);
+			struct errmsg *err) _must_check_;
 /*
  * factor_series_parse() for the file PATH. -ENOENT: no such file. It may block as long as the file
  * system does, so threads of slurmd must not call it.
  */
-int factor_series_read(const char *path, struct factor_series *ret, struct errmsg *err);
+int factor_series_read(const char *path, struct factor_series *ret, struct errmsg *err) _must_check_;
 /*
  * Writes S to PATH (0644). Readers see the old file or the new one, even after a power cut. -EFBIG:
  * more than FACTOR_SERIES_MAX_BYTES.

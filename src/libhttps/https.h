@@ -48,6 +48,7 @@ int https_result(CURLcode code, const char *name, const char *why, const struct 
  * code if there was an answer. Returns 0 or an error of https_result().
  */
 int https_post(CURL *e, const struct https_options *o, struct curl_slist *headers, const void *data,
-	       size_t len, struct https_body *body, char *why, long *ret_status, struct errmsg *err);
+	       size_t len, struct https_body *body, char *why, long *ret_status,
+	       struct errmsg *err) _must_check_;
 
 #endif

@@ -57,7 +57,7 @@
 #define LEDGER_HET_NONE UINT32_C(0xfffffffe)
 
 /* Returns "batch", "extern", "interactive", or BUF, into which the number of the step is then written. */
-const char *ledger_step_name(uint32_t step_id, char *buf, size_t size);
+const char *ledger_step_name(uint32_t step_id, char *buf, size_t size) _must_check_;
 
 enum ledger_state {
 	SLOT_FREE,
@@ -256,12 +256,13 @@ struct ledger; /* an open mapping */
  * itself starts its successor before it ends.
  */
 int ledger_create(const char *dir, const char *node, struct ledger **ret, bool *ret_fresh,
-		  struct errmsg *err);
+		  struct errmsg *err) _must_check_;
 /*
  * For slurmstepd and the CLI. -ENOENT: no slurmd with the plugin ran since boot. -EPROTO: the file
  * has another layout.
  */
-int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret, struct errmsg *err);
+int ledger_open(const char *dir, const char *node, bool writable, struct ledger **ret,
+		struct errmsg *err) _must_check_;
 /*
  * Returns whether slurmd has replaced L by a new ledger in DIR since ledger_open(). It does so if its ledger
  * has another version. Nobody books into L any more.
@@ -276,14 +277,14 @@ const char *ledger_node(const struct ledger *l);
  * heap. Never blocks the sampler. -EAGAIN: 1,000 copies were each overtaken by a new page; no sampler is
  * so fast.
  */
-int ledger_snapshot(const struct ledger *l, struct ledger_page *ret);
+int ledger_snapshot(const struct ledger *l, struct ledger_page *ret) _must_check_;
 
 /*
  * Gives energy, metric values and CPU time of the whole job on this node: of its ended steps, and of its
  * running steps so far. Each ret_* may be NULL. -ENOENT: the ledger has no such job.
  */
 int ledger_job_total(const struct ledger *l, uint32_t job_id, struct account *ret_energy,
-		     struct values *ret_values, uint64_t *ret_busy_ns);
+		     struct values *ret_values, uint64_t *ret_busy_ns) _must_check_;
 
 /* Returns BYTES times NS in KiB seconds, or 0 if BYTES is UINT64_MAX (not known). */
 uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
@@ -304,7 +305,7 @@ void ledger_account_values(const struct ledger_page *page, const struct account 
 int ledger_values(const struct ledger *l, const struct account *a, struct values *values);
 
 /* Gives the mount points of ledger_set_mounts(). False: slurmd has not set them. */
-bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret);
+bool ledger_mounts(const struct ledger *l, struct cgmount_points *ret) _must_check_;
 
 /* Gives the MIG slices of ledger_set_slices(). RET->n is 0 if MIG divides no GPU. */
 void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
@@ -316,13 +317,13 @@ void ledger_slices(const struct ledger *l, struct gpu_slices *ret);
  * ledger_hint_tick(). -ENOSPC: all slots are taken, or the user has LEDGER_STEPS_OF_USER of them; the
  * page counts such claims in slots_full.
  */
-int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot);
+int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned int *ret_slot) _must_check_;
 
 /*
  * Finds the slot that process PID has claimed. So the spank plugin finds the slot that the acct_gather
  * plugin claimed in the same slurmstepd. -ENOENT: the process has no slot.
  */
-int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot);
+int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot) _must_check_;
 
 /* Returns the slot itself, valid until ledger_close(). NULL: SLOT is out of range. */
 struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);
@@ -347,7 +348,7 @@ bool ledger_flag_if_few(struct ledger *l, unsigned int slot, uint32_t flag, unsi
  * at the last tick. -ENODATA: no tick has seen the step, so its energy is not known.
  */
 int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_t timeout_ns,
-		  struct account *ret_energy);
+		  struct account *ret_energy) _must_check_;
 
 /*
  * Publishes in SLOT the metric values that only the caller, a plugin of the step's slurmstepd, can read. The
@@ -355,23 +356,23 @@ int ledger_finish(struct ledger *l, unsigned int slot, uint64_t busy_ns, uint64_
  */
 void ledger_tell(struct ledger *l, unsigned int slot, const struct values *values);
 /* Reads what ledger_tell() published. False: the writer was killed while it wrote, or never stops writing. */
-bool ledger_told(const struct ledger_slot *s, struct values *ret);
+bool ledger_told(const struct ledger_slot *s, struct values *ret) _must_check_;
 
 /*
  * Reads all metric values of a running step except its energy, both the sampler's and those of its
  * slurmstepd. -ENODATA: the sampler has not read the step yet.
  */
-int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *ret);
+int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *ret) _must_check_;
 
 /* Gives the step's account at the last tick. -ENODATA: no tick has seen the step. */
-int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret);
+int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret) _must_check_;
 /* Gives the step's memory at the last tick. -ENODATA: no tick has read it. */
-int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret);
+int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret) _must_check_;
 /*
  * Gives the use of the step's GPUs at the last tick. -ENODATA: the step holds no GPU,
  * or no tick has read one.
  */
-int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret);
+int ledger_step_gpu(const struct ledger *l, unsigned int slot, struct ledger_gpu *ret) _must_check_;
 
 /* What one tick booked for a step. */
 struct ledger_view {
@@ -383,7 +384,7 @@ struct ledger_view {
 	struct ledger_gpu gpu;
 };
 /* Gives what the last tick booked for the step in SLOT. -ENODATA: no tick has seen the step. */
-int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_view *ret);
+int ledger_step_view(const struct ledger *l, unsigned int slot, struct ledger_view *ret) _must_check_;
 
 /*
  * Asks for a tick and waits, at most TIMEOUT_NS, until a tick that began after the call is booked.

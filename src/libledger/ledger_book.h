@@ -25,11 +25,12 @@
 #include <stdint.h>
 
 #include "src/libledger/ledger.h"
+#include "src/libutil/must_check.h"
 
 struct ledger_book; /* scratch memory of one sampler, so that a tick allocates nothing */
 
 /* Borrows L until ledger_book_destroy(). -ENOMEM. */
-int ledger_book_create(struct ledger *l, struct ledger_book **ret);
+int ledger_book_create(struct ledger *l, struct ledger_book **ret) _must_check_;
 void ledger_book_destroy(struct ledger_book *b);
 
 /* A step that existed in the window since the last tick, or in a part of that window. */

@@ -25,7 +25,7 @@ struct bpfload;
  * still runs after TIMEOUT_NS. Returns 0 or an error of bpfload_wait().
  */
 int bpfload_start(const char *helper, const char *dir, uint64_t timeout_ns, struct bpfload **ret,
-		  struct errmsg *err);
+		  struct errmsg *err) _must_check_;
 
 /*
  * Waits for the helper until UNTIL_NS, CLOCK_MONOTONIC; 0: only looks. -EAGAIN: it still runs. All else frees

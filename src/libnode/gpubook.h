@@ -10,11 +10,12 @@
 #define CEEMS_GPUBOOK_H
 
 #include "src/libnode/tick.h"
+#include "src/libutil/must_check.h"
 
 struct gpubook;
 
 /* Makes the object without any reading. -ENOMEM. */
-int gpubook_create(struct gpubook **ret);
+int gpubook_create(struct gpubook **ret) _must_check_;
 void gpubook_destroy(struct gpubook *w);
 
 /*

@@ -11,6 +11,7 @@
 
 #include "src/libmeter/activity/memuse.h"
 #include "src/libnode/tick.h"
+#include "src/libutil/must_check.h"
 
 /*
  * The longest time between two readings of a step; with ticks of a second, each fifth tick reads it. A young
@@ -31,7 +32,7 @@
 struct membook;
 
 /* Makes the object without any reading. -ENOMEM. */
-int membook_create(struct membook **ret);
+int membook_create(struct membook **ret) _must_check_;
 void membook_destroy(struct membook *w);
 
 /*

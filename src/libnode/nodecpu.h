@@ -16,7 +16,7 @@ struct nodecpu;
  */
 int nodecpu_open_proc(const char *sys_root, const char *path);
 
-int nodecpu_open(const char *sys_root, struct nodecpu **ret, struct errmsg *err);
+int nodecpu_open(const char *sys_root, struct nodecpu **ret, struct errmsg *err) _must_check_;
 void nodecpu_close(struct nodecpu *n);
 
 /* The number of CPUs that were online at nodecpu_open(). */
@@ -24,7 +24,7 @@ uint32_t nodecpu_count(const struct nodecpu *n);
 const struct topology *nodecpu_topology(const struct nodecpu *n);
 
 /* Reads the CPU time since boot, of the node and of each socket. On error nothing is written. */
-int nodecpu_read(struct nodecpu *n, uint64_t *ret_busy_ns, uint64_t ret_socket_ns[SOCKETS_MAX]);
+int nodecpu_read(struct nodecpu *n, uint64_t *ret_busy_ns, uint64_t ret_socket_ns[SOCKETS_MAX]) _must_check_;
 
 /* The CPU time since boot of each CPU at the last nodecpu_read(): an array of topology->ncpus. */
 const uint64_t *nodecpu_cpu_ns(const struct nodecpu *n);

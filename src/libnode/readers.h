@@ -8,6 +8,7 @@
 #define CEEMS_READERS_H
 
 #include "src/libnode/weights.h"
+#include "src/libutil/must_check.h"
 
 struct readers;
 
@@ -21,7 +22,7 @@ struct readers;
 #define READERS_COUNTED_NS (20 * UINT64_C(1000000))
 
 /* Borrows W until readers_destroy(). -ENOMEM. */
-int readers_create(struct weights *w, struct readers **ret);
+int readers_create(struct weights *w, struct readers **ret) _must_check_;
 void readers_destroy(struct readers *r);
 
 /*
@@ -35,7 +36,7 @@ void readers_read(struct readers *r, struct tick *t);
  * step's CPU time is not read here.
  */
 int readers_modes(struct readers *r, unsigned int slot, uint32_t claim, uint64_t *ret_user_ns,
-		  uint64_t *ret_system_ns);
+		  uint64_t *ret_system_ns) _must_check_;
 
 /*
  * The longest time until the next tick, so that the counters of new steps are opened in time.

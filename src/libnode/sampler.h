@@ -37,7 +37,8 @@ struct sampler;
  * without a sampler. A node without any sensor is no error; its ledger has metric values, but no
  * energy.
  */
-int sampler_create(const struct settings *s, const char *node, struct sampler **ret, struct errmsg *err);
+int sampler_create(const struct settings *s, const char *node, struct sampler **ret,
+		   struct errmsg *err) _must_check_;
 
 /*
  * Sets the CPUs and the memory that Slurm can allocate on this node; idle energy is split by a
@@ -69,6 +70,6 @@ void sampler_destroy(struct sampler *s);
  * Returns the node's energy since the ledger was made, and its present power, for Slurm's node
  * record. -ENODATA: neither is known.
  */
-int sampler_node_energy(struct sampler *s, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
+int sampler_node_energy(struct sampler *s, uint64_t *ret_energy_uj, uint64_t *ret_power_mw) _must_check_;
 
 #endif

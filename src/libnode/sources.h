@@ -26,7 +26,7 @@ struct source_env sources_env(const struct settings *s);
  * It is no error if no source can be opened: *RET is then empty, and ERR has the reason for each. -ENOMEM.
  */
 int sources_open(const char *choice, const struct source_ops *const *all, size_t nall,
-		 const struct source_env *env, struct sources **ret, struct errmsg *err);
+		 const struct source_env *env, struct sources **ret, struct errmsg *err) _must_check_;
 void sources_close(struct sources *s);
 
 /* Writes which sources are in use, such as "rapl (2 packages, ...)", "model (estimate: ...)" or "none". */
@@ -115,6 +115,6 @@ struct sources_status {
 	const struct reading *last; /* the last reading; NULL: none succeeded so far */
 };
 /* Gives the state of source ID. False: EnergySources does not ask for this source. */
-bool sources_status(struct sources *s, enum source_id id, struct sources_status *ret);
+bool sources_status(struct sources *s, enum source_id id, struct sources_status *ret) _must_check_;
 
 #endif

@@ -38,10 +38,11 @@ struct textfile_input {
  * Makes the text of ceems.prom from the ledger's current page. For the sampler's thread. The caller
  * frees *RET.
  */
-int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len, struct errmsg *err);
+int textfile_make(const struct textfile_input *in, char **ret, size_t *ret_len,
+		  struct errmsg *err) _must_check_;
 
 /* As textfile_make(), but from PAGE. Each value has the label hostname="HOSTNAME". */
 int textfile_format(const char *hostname, const struct ledger_page *page, const struct textfile_input *in,
-		    char **ret, size_t *ret_len, struct errmsg *err);
+		    char **ret, size_t *ret_len, struct errmsg *err) _must_check_;
 
 #endif

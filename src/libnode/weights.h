@@ -24,7 +24,7 @@ struct weights_setup {
 };
 
 /* Measures that the machine lacks are left out; weights_describe() names them. -ENOMEM. */
-int weights_create(const struct weights_setup *setup, struct weights **ret);
+int weights_create(const struct weights_setup *setup, struct weights **ret) _must_check_;
 /* Call it after weights_step_close() of all steps. NULL: no-op. */
 void weights_destroy(struct weights *w);
 /*

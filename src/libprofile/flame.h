@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "src/libprofile/profile.h"
+#include "src/libutil/must_check.h"
 
 /* Selects samples by the texts of their labels. NULL: any text. */
 struct flame_filter {
@@ -82,6 +83,6 @@ double flame_share(const struct flame *f, const double value[FLAME_SIDES], enum 
  * IS_DIFFERENCE, orders them by how much SELF's share changed between the two sides. *RET gets the
  * indexes of the NNAMES names; the caller frees it. Returns 0 or -ENOMEM.
  */
-int flame_top(const struct flame *f, bool is_difference, uint32_t **ret);
+int flame_top(const struct flame *f, bool is_difference, uint32_t **ret) _must_check_;
 
 #endif

@@ -7,6 +7,7 @@
 #define CEEMS_PERF_MAP_H
 
 #include "src/libprofile/symbol_table.h"
+#include "src/libutil/must_check.h"
 
 #define PERF_MAP_MAX ((size_t)64 << 20) /* bytes of a file */
 
@@ -19,7 +20,7 @@ struct perf_map {
  * Parses TEXT: LEN bytes and a NUL, malloc'ed. RET owns TEXT afterwards; on error TEXT is freed.
  * Malformed lines are ignored. Returns 0; -ENOMEM; or -EFBIG: more than SYMBOLS_MAX lines.
  */
-int perf_map_parse(char *text, size_t len, struct perf_map *ret);
+int perf_map_parse(char *text, size_t len, struct perf_map *ret) _must_check_;
 /*
  * Reads the file "<root><path>", opened as by symbols_open(), to *RET. The process may still append
  * to the file; *RET_SIZE is the number of bytes read. Returns 0; -EALREADY: the file is not larger
@@ -27,7 +28,7 @@ int perf_map_parse(char *text, size_t len, struct perf_map *ret);
  * another -errno.
  */
 int perf_map_read(const char *root, const char *path, size_t least, size_t max, struct perf_map *ret,
-		  size_t *ret_size);
+		  size_t *ret_size) _must_check_;
 /* Returns the function at ADDRESS that the last line names, or NULL. */
 const struct symbol *perf_map_find(const struct perf_map *m, uint64_t address);
 /* Frees what M owns and empties M. */

@@ -107,7 +107,7 @@ struct profile {
  * Makes an empty profile with copies of the value types TYPE[n]. Returns 0; -EINVAL: N is 0 or
  * above PROFILE_TYPES_MAX; or -ENOMEM.
  */
-int profile_create(const struct profile_type *type, size_t n, struct profile **ret);
+int profile_create(const struct profile_type *type, size_t n, struct profile **ret) _must_check_;
 void profile_destroy(struct profile *p);
 
 /* Returns 0 or -errno. */
@@ -124,16 +124,17 @@ int profile_add_comment(struct profile *p, const char *text);
  * converts an ADDRESS in a mapping that begins at START to the address in the stored mapping
  * MAPPING.
  */
-int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
+int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret) _must_check_;
 /*
  * Finds the mapping that profile_add_mapping() would return, and adds nothing.
  * -ENOENT: it would be a new one.
  */
-int profile_find_mapping(const struct profile *p, const struct profile_mapping *m, uint32_t *ret);
+int profile_find_mapping(const struct profile *p, const struct profile_mapping *m,
+			 uint32_t *ret) _must_check_;
 uint64_t profile_rebase(const struct profile *p, uint32_t mapping, uint64_t start, uint64_t address);
-int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);
+int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret) _must_check_;
 /* Locations with the same address but other lines are not equal. */
-int profile_add_location(struct profile *p, const struct profile_location *l, uint32_t *ret);
+int profile_add_location(struct profile *p, const struct profile_location *l, uint32_t *ret) _must_check_;
 /*
  * Gives the location with index LOCATION the lines LINE[n], instead of those that it has. Returns 0; -EINVAL:
  * an index in them is out of range; -ERANGE: N is above PROFILE_LINES_MAX; or -ENOMEM.

@@ -7,6 +7,7 @@
 #define CEEMS_PROFILE_PPROF_H
 
 #include "src/libprofile/profile.h"
+#include "src/libutil/must_check.h"
 
 #define PROFILE_PPROF_MAX ((size_t)128 << 20) /* bytes that are read, before and after unpacking */
 
@@ -22,6 +23,6 @@ int profile_write(const struct profile *p, int fd, uint64_t max, struct errmsg *
  * bytes; -ERANGE: a limit of profile.h is exceeded; -ENOMEM: also if unpacking would take more than
  * 1 GiB; or -errno of read(2).
  */
-int profile_read(int fd, const char *name, struct profile **ret, struct errmsg *err);
+int profile_read(int fd, const char *name, struct profile **ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -32,15 +32,15 @@ struct symbols;
  * or damaged; -EFBIG: its tables are too large; or another -errno.
  */
 int symbols_open(const char *root, const char *path, const char *build_id, struct symbols **ret,
-		 struct errmsg *err);
+		 struct errmsg *err) _must_check_;
 /*
  * As symbols_open(), but of the open file FD, which stays the caller's. It serves for deleted files, by
  * /proc/PID/exe. ROOT and PATH only say where debug files are; PATH may be NULL.
  */
 int symbols_open_fd(int fd, const char *root, const char *path, const char *build_id, struct symbols **ret,
-		    struct errmsg *err);
+		    struct errmsg *err) _must_check_;
 /* Opens the kernel's vdso of this process. All processes of the same word size have the same. */
-int symbols_open_vdso(struct symbols **ret, struct errmsg *err);
+int symbols_open_vdso(struct symbols **ret, struct errmsg *err) _must_check_;
 void symbols_close(struct symbols *s);
 
 /* Returns the build id in hexadecimal; "" if the file has none. */
@@ -49,7 +49,7 @@ const char *symbols_build_id(const struct symbols *s);
  * Sets *RET to the address, as in the symbol table, of the byte at OFFSET in the file. False: it is
  * in no executable segment.
  */
-bool symbols_address(const struct symbols *s, uint64_t offset, uint64_t *ret);
+bool symbols_address(const struct symbols *s, uint64_t offset, uint64_t *ret) _must_check_;
 /* Returns the function at OFFSET in the file, or NULL. It lives as long as S. */
 const struct symbol *symbols_find(const struct symbols *s, uint64_t offset);
 
@@ -58,7 +58,7 @@ const struct symbol *symbols_find(const struct symbols *s, uint64_t offset);
  * we do not support it.
  */
 bool symbols_unwind_row(struct symbols *s, const struct unwind_machine *machine, uint64_t offset,
-			struct unwind_row *ret);
+			struct unwind_row *ret) _must_check_;
 
 struct symbol_line {
 	const char *name; /* not demangled */

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 #define UNWIND_REGISTERS_MAX 33u /* register numbers below are DWARF's */
 #define UNWIND_SAVED 3u		 /* registers that are followed from frame to frame */
 
@@ -88,6 +90,6 @@ enum unwind_end {
  * instruction in its i-th caller. At most MAX. Returns 0, or an error of FIND other than -ENOENT.
  */
 int unwind_walk(const struct unwind_sample *s, uint64_t *ret, size_t max, size_t *ret_n,
-		enum unwind_end *ret_end);
+		enum unwind_end *ret_end) _must_check_;
 
 #endif

@@ -69,7 +69,7 @@ struct advice_site {
  * -EINVAL; for a bad line ERR says "PATH:LINE: KEY: reason". Free RET with advice_site_free(), also
  * after an error.
  */
-int advice_site_read(const char *path, struct advice_site *ret, struct errmsg *err);
+int advice_site_read(const char *path, struct advice_site *ret, struct errmsg *err) _must_check_;
 void advice_site_free(struct advice_site *s);
 
 struct advice {

@@ -10,6 +10,7 @@
 
 #include "src/libemission/factor_chain.h"
 #include "src/librecord/record.h"
+#include "src/libutil/must_check.h"
 
 /*
  * How far another start may be from the job's own, before or after. A longer job covers every hour
@@ -29,6 +30,7 @@ struct cleaner_hour {
  * another region or not all from a series; R has not ended, or ran for more than a day; or no hour
  * is covered.
  */
-bool cleaner_hour_find(const struct factor_chain *chain, const struct record *r, struct cleaner_hour *ret);
+bool cleaner_hour_find(const struct factor_chain *chain, const struct record *r,
+		       struct cleaner_hour *ret) _must_check_;
 
 #endif

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "src/libcore/metric.h"
+#include "src/libutil/must_check.h"
 
 enum derived {
 	DERIVED_IPC,	   /* instructions per cycle */
@@ -55,7 +56,8 @@ extern const struct derived_info derived_table[DERIVED_N];
  * unknown. Causes: a term is unknown or overflowed; a divisor is 0; a part is larger than its
  * whole; or only some steps of the job were counted, so counts do not match its time and energy.
  */
-bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus, double *ret);
+bool derived_value(enum derived d, const struct values *f, uint64_t elapsed_ns, uint32_t cpus,
+		   double *ret) _must_check_;
 
 /*
  * Writes the ratio VALUE for people: "1.95", "94.0 %", "1.43 GFLOP/s", "1.5 nJ". Returns BUF, which

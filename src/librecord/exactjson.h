@@ -19,7 +19,7 @@
  * Parses LEN bytes of JSON; the caller owns *RET. -EINVAL: not JSON, a duplicate member, or U+0000
  * in a text. -ENOMEM.
  */
-int exactjson_load(const char *json, size_t len, json_t **ret, struct errmsg *err);
+int exactjson_load(const char *json, size_t len, json_t **ret, struct errmsg *err) _must_check_;
 
 /*
  * Writes V on one line, NUL-ended; the caller frees the text. Doubles (ratios) get six
@@ -55,7 +55,7 @@ json_t *exactjson_decimal(uint64_t value, uint64_t scale);
  * 64 bits can hold. -EINVAL: V is not a number, or negative. -ERANGE: the result does not fit into
  * 64 bits.
  */
-int exactjson_scaled(const json_t *v, uint64_t scale, uint64_t *ret);
+int exactjson_scaled(const json_t *v, uint64_t scale, uint64_t *ret) _must_check_;
 
 /* Finds members by their paths; remembers the last object, so neighbours are found fast. */
 struct exactjson_cursor {
@@ -71,6 +71,6 @@ struct exactjson_cursor {
  * *RET_OBJECT is NULL. -EINVAL: a member on the path is not an object. -ENOMEM.
  */
 int exactjson_find(struct exactjson_cursor *c, const char *path, bool create, json_t **ret_object,
-		   const char **ret_name);
+		   const char **ret_name) _must_check_;
 
 #endif

@@ -147,10 +147,10 @@ void record_fill_in(struct record *r, struct record *row);
  * that are not printable ASCII become '?'. Returns 0; -EINVAL: no cluster or job id; -ENOSPC: SIZE
  * is too small; RECORD_KEY_MAX always fits.
  */
-int record_key(const struct record *r, char *buf, size_t size);
+int record_key(const struct record *r, char *buf, size_t size) _must_check_;
 /* record_key() from its components; HET_OFFSET is 0 if the job is no het component. */
 int record_key_of(const char *cluster, uint32_t job_id, uint64_t submit, uint32_t restart_count,
-		  uint64_t het_offset, char *buf, size_t size);
+		  uint64_t het_offset, char *buf, size_t size) _must_check_;
 
 /*
  * Splits STATUS, as Slurm keeps it for jobs and steps, into exit code and signal. STATUS is a wait
@@ -170,7 +170,7 @@ char *record_array_tasks(const char *text);
  * Finds the amount of NAME ("cpu", "mem", "gres/gpu") in TRES ("cpu=8,mem=4.50G,node=1"); memory is
  * in bytes. TRES may be NULL. False: NAME is not in TRES.
  */
-bool record_tres(const char *tres, const char *name, uint64_t *ret);
+bool record_tres(const char *tres, const char *name, uint64_t *ret) _must_check_;
 
 /* --- record_derived.c --------------------------------------------------------------------- */
 
@@ -178,18 +178,18 @@ bool record_tres(const char *tres, const char *name, uint64_t *ret);
  * CPU time of a job or step in ns: METRIC_CPU_TIME, else Slurm's own value. METRIC_CPU_TIME is
  * unknown if its TRES is not in AccountingStorageTRES. False: both are unknown.
  */
-bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
-bool record_step_cpu_time(const struct record_step *s, uint64_t *ret_ns);
+bool record_cpu_time(const struct record *r, uint64_t *ret_ns) _must_check_;
+bool record_step_cpu_time(const struct record_step *s, uint64_t *ret_ns) _must_check_;
 
 /* Compute ratio D for a job or step, with the CPU time of record_cpu_time(). False: unknown. */
-bool record_derived(const struct record *r, enum derived d, double *ret);
-bool record_step_derived(const struct record_step *s, enum derived d, double *ret);
+bool record_derived(const struct record *r, enum derived d, double *ret) _must_check_;
+bool record_step_derived(const struct record_step *s, enum derived d, double *ret) _must_check_;
 
 /*
  * Computes max / mean - 1 over the step's nodes, for METRIC_CPU_TIME or METRIC_ENERGY; 0 if all
  * nodes are equal. False: unknown.
  */
-bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret);
+bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret) _must_check_;
 
 /* --- record_write.c, record_read.c: the files that use jansson ----------------------------- */
 
@@ -199,7 +199,7 @@ bool record_step_imbalance(const struct record_step *s, enum metric m, double *r
  * member's name is then in the list "escaped" of the record or step. Returns 0 or -errno: as
  * record_key(), or -ENOMEM.
  */
-int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
+int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err) _must_check_;
 
 /*
  * Writes R in one or more parts of at most MAX bytes; free *RET with record_parts_destroy(). The
@@ -216,27 +216,28 @@ struct record_part {
 };
 
 int record_to_parts(const struct record *r, size_t max, struct record_part **ret, size_t *ret_n,
-		    struct errmsg *err);
+		    struct errmsg *err) _must_check_;
 void record_parts_destroy(struct record_part *part, size_t n);
 
 /*
  * Writes the facts known when a job starts as JSON of schema ceems.job_start.v1; the caller frees
  * *RET.
  */
-int record_start_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err);
+int record_start_to_json(const struct record *r, char **ret, size_t *ret_len,
+			 struct errmsg *err) _must_check_;
 
 /*
  * Reads a part other than the first: cluster, job_id, submit, the steps and the job's key. All else
  * in the record is unknown. Errors are those of record_from_json().
  */
 int record_from_steps_json(const char *json, size_t len, struct record **ret,
-			   char ret_job_key[RECORD_KEY_MAX], struct errmsg *err);
+			   char ret_job_key[RECORD_KEY_MAX], struct errmsg *err) _must_check_;
 
 /*
  * Reads a record from JSON; free *RET with record_destroy(). Ratios and members that a later
  * version added are ignored. A missing member is unknown; in metric values with
  * REASON_NOT_MEASURED. Returns 0, -ENOMEM or -EINVAL (ERR names the member).
  */
-int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err);
+int record_from_json(const char *json, size_t len, struct record **ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -8,6 +8,7 @@
 #define CEEMS_RECORD_FIELD_H
 
 #include "src/librecord/record.h"
+#include "src/libutil/must_check.h"
 
 enum record_field_kind {
 	FIELD_TEXT,    /* char *, owned; NULL and "" are written as null */
@@ -81,7 +82,7 @@ extern const struct record_field record_step_fields[];
  * Reads the member that row F describes from the struct at OBJECT, as an integer in our unit; F->scale
  * of them make one unit in JSON. False: the value is unknown, or the member is not a number.
  */
-bool record_field_number(const struct record_field *f, const void *object, uint64_t *ret);
+bool record_field_number(const struct record_field *f, const void *object, uint64_t *ret) _must_check_;
 
 /* Returns how many units of metric M's integer make one unit in JSON: 1,000,000 (uJ) for joules. */
 uint64_t record_metric_scale(enum metric m);

@@ -23,6 +23,7 @@
 
 #include "src/libsink/sink.h"
 #include "src/libstore/store.h"
+#include "src/libutil/must_check.h"
 
 /* --- all sinks of Sinks ------------------------------------------------------------------------- */
 
@@ -35,7 +36,7 @@ struct deliveries;
  * STORE_DIR is the store's folder. STORE, STORE_DIR and S are borrowed. The threads block all signals.
  */
 int deliveries_start(struct store *store, const char *store_dir, const struct settings *s,
-		     struct deliveries **ret, struct errmsg *err);
+		     struct deliveries **ret, struct errmsg *err) _must_check_;
 /*
  * Ends all threads, waiting at most TIMEOUT_NS, and returns true when all is freed. False: a thread hangs,
  * for example in a read from its disk. Then nothing is freed, and the caller must end the process without
@@ -45,7 +46,7 @@ bool deliveries_stop(struct deliveries *all, uint64_t timeout_ns);
 
 struct deliver_stats;
 /* Gives the state of sink NAME after its last round. False: there is no thread for such a sink. */
-bool deliveries_get_stats(struct deliveries *all, const char *name, struct deliver_stats *ret);
+bool deliveries_get_stats(struct deliveries *all, const char *name, struct deliver_stats *ret) _must_check_;
 
 /* --- one sink, without a thread: also for tests and benchmarks ------------------------------------ */
 
@@ -64,7 +65,7 @@ struct deliver_stats {
  * store fails or memory is short. A sink that cannot be opened counts as down and is tried again.
  */
 int deliver_create(struct store *store, const char *store_dir, const struct sink_ops *ops,
-		   const struct settings *s, struct deliver **ret, struct errmsg *err);
+		   const struct settings *s, struct deliver **ret, struct errmsg *err) _must_check_;
 
 /*
  * Runs one round: delivers the next records in the order of the store, at most a batch. Returns the number of

@@ -20,6 +20,7 @@
 #include "src/libcore/settings.h"
 #include "src/libcore/step_args.h"
 #include "src/libledger/ledger.h"
+#include "src/libutil/must_check.h"
 
 /*
  * Longest name of a job: "7"; "5_3-8" for task 3 of array 5, with job id 8; "21+1-22" for component 1 of het
@@ -74,7 +75,7 @@ struct stepfile_command {
 	char *arg[1 + STEP_ARGS_PROFILE + 1];
 };
 /* Makes the path and the first STEP_ARGS_TRACE arguments. -ENOMEM: some may be made. */
-int stepfile_command_make(const struct stepfile_setup *setup, struct stepfile_command *ret);
+int stepfile_command_make(const struct stepfile_setup *setup, struct stepfile_command *ret) _must_check_;
 void stepfile_command_clear(struct stepfile_command *c);
 
 /*

@@ -10,6 +10,7 @@
 
 #include "src/libledger/ledger.h"
 #include "src/libstep/stepprobes.h"
+#include "src/libutil/must_check.h"
 
 /*
  * How often the thread reads. It is more often than ceems.prom is written, so that each file has a
@@ -33,7 +34,7 @@ struct steplive_setup {
 };
 
 /* Returns 0 also if the thread cannot be started; then only polls read. -ENOMEM. */
-int steplive_start(const struct steplive_setup *setup, struct steplive **ret);
+int steplive_start(const struct steplive_setup *setup, struct steplive **ret) _must_check_;
 
 /* Reads the probes and publishes their values. Returns at once if the thread is doing so. */
 void steplive_poll(struct steplive *sl);

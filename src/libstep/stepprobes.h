@@ -33,7 +33,7 @@ struct stepprobes_setup {
 };
 
 /* Makes the object; opens nothing yet. -ENOMEM. */
-int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret);
+int stepprobes_create(const struct stepprobes_setup *setup, struct stepprobes **ret) _must_check_;
 
 /*
  * Starts all counters; call it once. PID[n] are all tasks of the step on this node, at least one, stopped

@@ -8,6 +8,7 @@
 #define CEEMS_STEPPROFILE_H
 
 #include "src/libstep/stepfile.h"
+#include "src/libutil/must_check.h"
 
 /* The most bytes of the compressed file. It has about 100 bytes per function, so no program needs so many. */
 #define STEPPROFILE_FILE_MAX (UINT64_C(64) << 20)
@@ -34,7 +35,8 @@ struct stepprofile;
  * Starts the program. -EPERM: the site forbids profiles. -EOPNOTSUPP: the step has no v2 cgroup. -EBUSY: so
  * many other steps are profiled. A later failure is logged in one line and ends the profile.
  */
-int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile **ret, struct errmsg *err);
+int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile **ret,
+		      struct errmsg *err) _must_check_;
 
 /* Moves the program out of the step's cgroups; see stepside_leave(). NULL: no-op. */
 void stepprofile_leave(struct stepprofile *sp);

@@ -69,6 +69,7 @@ static void find_sockets(struct stepside *st, const struct stepside_cores *cores
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
 		  const struct stepside_cores *cores, struct stepside **ret, struct errmsg *err)
 {
+	struct perf_request *request;
 	struct stepside *st = calloc(1, sizeof(*st));
 	struct cgmount_points mounts;
 	int rc;
@@ -93,8 +94,9 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 	 * PerfDefault, unless the spank plugin later writes the user's request; it was checked
 	 * when ceems.conf was read
 	 */
-	if (*s->perf_default)
-		(void)perf_request_parse(s->perf_default, &ledger_slot(st->ledger, st->slot)->request, NULL);
+	request = &ledger_slot(st->ledger, st->slot)->request;
+	if (*s->perf_default && perf_request_parse(s->perf_default, request, NULL) < 0)
+		*request = (struct perf_request){ 0 };
 	st->open_ns = clock_mono_ns();
 	*ret = st;
 	return 0;
@@ -108,8 +110,7 @@ void stepside_forbid(struct stepside *st, const char *partition, const char *acc
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
 
-	/* it was checked, too */
-	(void)forbid_find(st->settings->forbid_options, partition, account, &slot->forbidden, NULL);
+	slot->forbidden = forbid_checked(st->settings->forbid_options, partition, account);
 	forbid_request(slot->forbidden, &slot->request);
 }
 

@@ -58,7 +58,7 @@ struct stepside_cores {
  * is full.
  */
 int stepside_open(const struct settings *s, const char *node, const struct ledger_identity *id,
-		  const struct stepside_cores *cores, struct stepside **ret, struct errmsg *err);
+		  const struct stepside_cores *cores, struct stepside **ret, struct errmsg *err) _must_check_;
 
 /*
  * Forbids what ForbidOptions forbids to a job in PARTITION and of ACCOUNT. NULL: it is not known; "": the job
@@ -87,20 +87,20 @@ void stepside_poll(struct stepside *st);
  * because with PrologFlags=Contain Slurm takes the job's energy from the extern step. -ENODATA: the energy
  * is not known, or not yet.
  */
-int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw);
+int stepside_energy(struct stepside *st, uint64_t *ret_energy_uj, uint64_t *ret_power_mw) _must_check_;
 
 /*
  * Gives all values of the step so far; for the extern step, of the whole job. *RET belongs to ST. The values
  * may be 100 ms old, because sstat asks once for each task. -ENODATA: nothing is known yet.
  */
-int stepside_live(struct stepside *st, const struct values **ret);
+int stepside_live(struct stepside *st, const struct values **ret) _must_check_;
 
 /*
  * Requests a tick and returns the step's values at that tick, for a series over time. Values that the sampler
  * reads less often (I/O, TCP) are up to 5 s old. *RET_HAS_ALL is false if they were not read yet.
  * -ETIMEDOUT: no tick came; -ENODATA: nothing is known yet. Not for the extern step.
  */
-int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all);
+int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all) _must_check_;
 
 /*
  * To be called when all tasks have ended: moves our programs out of the step's cgroups. Slurm calls fini()

@@ -13,6 +13,7 @@
 #include "src/libmeter/activity/cputime.h"
 #include "src/libstep/stepfile.h"
 #include "src/libstep/steplive.h"
+#include "src/libutil/must_check.h"
 
 /* The trace ends when its file has this size, which is some hours of samples every 10 ms. */
 #define STEPTRACE_FILE_MAX (UINT64_C(1) << 30)
@@ -40,7 +41,8 @@ struct steptrace;
  * Starts the thread, which starts the program ceems-trace. Returns 0; -EPERM: the site forbids
  * traces; or another -errno. A later failure is logged in one line and ends the trace.
  */
-int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret, struct errmsg *err);
+int steptrace_start(const struct steptrace_setup *setup, struct steptrace **ret,
+		    struct errmsg *err) _must_check_;
 
 /* Moves the program out of the step's cgroups; see stepside_leave(). NULL: no-op. */
 void steptrace_leave(struct steptrace *st);

@@ -37,7 +37,7 @@ struct feed_lost {
  * ring, 31 can always be filled, entries and padding together. Returns 0, -EINVAL (BYTES is too large),
  * -ENOMEM or -errno of eventfd().
  */
-int feed_create(size_t bytes, struct feed **ret, struct errmsg *err);
+int feed_create(size_t bytes, struct feed **ret, struct errmsg *err) _must_check_;
 void feed_destroy(struct feed *f);
 
 /* --- the hook -------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ void feed_note_lost(struct feed *f, uint32_t id);
  * and valid until feed_release(). 1: there is one; 0: there are no more. Memory is not released, so
  * after a failed write feed_rewind() starts again at the oldest entry.
  */
-int feed_next(struct feed *f, const void **ret_data, size_t *ret_len);
+int feed_next(struct feed *f, const void **ret_data, size_t *ret_len) _must_check_;
 void feed_rewind(struct feed *f);
 
 /* Takes back the entry returned last: feed_release() keeps it, and feed_next() returns it again. */

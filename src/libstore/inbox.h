@@ -53,7 +53,7 @@ struct inbox_writer;
  * -errno.
  */
 int inbox_writer_open(const char *dir, const struct job_site *site, struct inbox_writer **ret,
-		      struct errmsg *err);
+		      struct errmsg *err) _must_check_;
 /* Frees W. Entries that were not flushed are lost. NULL: no-op. */
 void inbox_writer_close(struct inbox_writer *w);
 
@@ -91,7 +91,7 @@ struct inbox_reader;
  * -EREMOTE: as for inbox_writer_open().
  */
 int inbox_reader_open(const char *dir, const struct inbox_pos *from, struct inbox_reader **ret,
-		      struct errmsg *err);
+		      struct errmsg *err) _must_check_;
 void inbox_reader_close(struct inbox_reader *r);
 
 /*
@@ -99,7 +99,7 @@ void inbox_reader_close(struct inbox_reader *r);
  * removed or moved: store what was read, then open the inbox again; -errno: reading failed. If a file is
  * damaged in the middle, one INBOX_LOST is returned in place of its remaining entries.
  */
-int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err);
+int inbox_read(struct inbox_reader *r, struct inbox_entry *ret, struct errmsg *err) _must_check_;
 /* Returns the position behind the entry that was read last. */
 void inbox_reader_get_pos(const struct inbox_reader *r, struct inbox_pos *ret);
 /*
@@ -131,6 +131,6 @@ struct inbox_status {
 };
 /* Sums up the inbox in DIR. Everything before FROM was read; FROM all zero: nothing was. */
 int inbox_get_status(const char *dir, const struct inbox_pos *from, struct inbox_status *ret,
-		     struct errmsg *err);
+		     struct errmsg *err) _must_check_;
 
 #endif

@@ -67,7 +67,7 @@ struct store_options {
  * corrupt file is renamed to "store.db.corrupt-TIME", which is logged, and a new file is created;
  * store_is_new() is then true.
  */
-int store_open(const struct store_options *o, struct store **ret, struct errmsg *err);
+int store_open(const struct store_options *o, struct store **ret, struct errmsg *err) _must_check_;
 /*
  * Frees the store; no other thread may be in a call. A file found corrupt since store_open() is
  * renamed. NULL: no-op.
@@ -119,7 +119,7 @@ int store_job_put(struct store *s, const struct store_job *job, struct errmsg *e
  * Finds a job by its key. Returns 1, or 0 if there is none. Texts and facts of RET are valid until
  * the next call or the end of the transaction.
  */
-int store_job_get(struct store *s, const char *key, struct store_job *ret, struct errmsg *err);
+int store_job_get(struct store *s, const char *key, struct store_job *ret, struct errmsg *err) _must_check_;
 /* Changes only state and next_try of a job. -ENOENT: there is no such job. */
 int store_job_set(struct store *s, const char *key, enum store_job_state state, uint64_t next_try,
 		  struct errmsg *err);
@@ -139,7 +139,7 @@ int store_jobs_due(struct store *s, uint64_t now, size_t max, store_job_fn *fn, 
  */
 int store_jobs_pull(struct store *s, uint64_t now, uint64_t pause_max, struct errmsg *err);
 /* Returns the earliest next_try; STORE_NEVER: no job has one. */
-int store_jobs_next_due(struct store *s, uint64_t *ret, struct errmsg *err);
+int store_jobs_next_due(struct store *s, uint64_t *ret, struct errmsg *err) _must_check_;
 /*
  * Calls FN for the MAX jobs inserted last, newest first, without their facts. FN must not change
  * the store. A negative result of FN ends the walk and is returned.
@@ -148,7 +148,7 @@ int store_jobs_last(struct store *s, size_t max, store_job_fn *fn, void *ctx, st
 /*
  * Returns the earliest end of a job that has no record yet, or whose record a sink lacks; 0: none.
  */
-int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
+int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err) _must_check_;
 
 /* --- records ------------------------------------------------------------------------------------ */
 
@@ -157,7 +157,7 @@ int store_oldest_end(struct store *s, uint64_t *ret, struct errmsg *err);
  * is the job's end (0: none). -ENOSPC: more than max_bytes are used.
  */
 int store_record_append(struct store *s, enum store_kind kind, const char *key, const char *json, size_t len,
-			uint64_t ended, uint64_t *ret_seq, struct errmsg *err);
+			uint64_t ended, uint64_t *ret_seq, struct errmsg *err) _must_check_;
 
 /*
  * store_put.c: appends R, in parts if it is long. A script that is too long for a message is left out. KEY is
@@ -210,7 +210,7 @@ void store_end_waits(struct store *s);
  * or 0 if there is no such value. -EMSGSIZE: SIZE is too small.
  */
 int store_meta_get(struct store *s, const char *name, void *buf, size_t size, size_t *ret_len,
-		   struct errmsg *err);
+		   struct errmsg *err) _must_check_;
 /* Stores the LEN bytes of DATA as value NAME. */
 int store_meta_set(struct store *s, const char *name, const void *data, size_t len, struct errmsg *err);
 

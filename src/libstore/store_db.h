@@ -26,18 +26,19 @@
 int store_db_error(sqlite3 *db, int result, const char *path, struct errmsg *err);
 
 /* Writes "DIR/store.db" to BUF. -ENAMETOOLONG. */
-int store_db_path(const char *dir, char *buf, size_t size, struct errmsg *err);
+int store_db_path(const char *dir, char *buf, size_t size, struct errmsg *err) _must_check_;
 
 /* Runs SQL that returns no rows. */
 int store_db_exec(sqlite3 *db, const char *sql, const char *path, struct errmsg *err);
 /* Returns the first column of the first row of SQL as a number; 0: no row. */
-int store_db_number(sqlite3 *db, const char *sql, const char *path, int64_t *ret, struct errmsg *err);
+int store_db_number(sqlite3 *db, const char *sql, const char *path, int64_t *ret,
+		    struct errmsg *err) _must_check_;
 
 /*
  * Opens the file with SQLITE_OPEN_ FLAGS, STORE_DB_BUSY_MS and STORE_DB_CACHE_KIB. Reads no row: damage
  * behind the list of tables shows only at the first query.
  */
-int store_db_open(const char *path, int flags, sqlite3 **ret, struct errmsg *err);
+int store_db_open(const char *path, int flags, sqlite3 **ret, struct errmsg *err) _must_check_;
 
 /*
  * Checks that the file has our layout. 0: yes; 1: it is empty; -EPROTO: it has another layout, or

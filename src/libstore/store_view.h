@@ -9,6 +9,7 @@
 #define CEEMS_STORE_VIEW_H
 
 #include "src/libstore/store.h"
+#include "src/libutil/must_check.h"
 
 struct store_view;
 
@@ -17,7 +18,7 @@ struct store_view;
  * tables yet; -EPROTO: another layout; -EUCLEAN: corrupt. Only store_view_refused_drop() needs
  * WRITABLE.
  */
-int store_view_open(const char *dir, bool writable, struct store_view **ret, struct errmsg *err);
+int store_view_open(const char *dir, bool writable, struct store_view **ret, struct errmsg *err) _must_check_;
 void store_view_close(struct store_view *v);
 
 struct store_row {
@@ -53,7 +54,7 @@ int store_view_records(struct store_view *v, const struct store_pick *pick, stor
 /*
  * Sets *RET to the cursor of SINK, the number of the last settled row. 0: no cursor, or nothing settled yet.
  */
-int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, struct errmsg *err);
+int store_view_cursor(struct store_view *v, const char *sink, uint64_t *ret, struct errmsg *err) _must_check_;
 
 struct store_sink_status {
 	char name[STORE_SINK_NAME_MAX];
@@ -65,7 +66,7 @@ struct store_sink_status {
 
 /* Returns the status of SINK, which takes records of KINDS. */
 int store_view_sink(struct store_view *v, const char *sink, unsigned int kinds, struct store_sink_status *ret,
-		    struct errmsg *err);
+		    struct errmsg *err) _must_check_;
 /* Calls FN with the name of every sink that has a cursor; a non-zero result of FN ends the walk. */
 typedef int store_sink_fn(void *ctx, const char *name);
 int store_view_sinks(struct store_view *v, store_sink_fn *fn, void *ctx, struct errmsg *err);
@@ -79,7 +80,8 @@ struct store_status {
 	uint64_t layout;
 };
 /* Counts all rows; reads every record, so it takes long when many wait. */
-int store_view_status(struct store_view *v, uint64_t now, struct store_status *ret, struct errmsg *err);
+int store_view_status(struct store_view *v, uint64_t now, struct store_status *ret,
+		      struct errmsg *err) _must_check_;
 
 /* Counts that are fast, however many records wait. */
 struct store_counts {
@@ -88,7 +90,7 @@ struct store_counts {
 	uint64_t records;
 	uint64_t file_bytes;
 };
-int store_view_counts(struct store_view *v, struct store_counts *ret, struct errmsg *err);
+int store_view_counts(struct store_view *v, struct store_counts *ret, struct errmsg *err) _must_check_;
 
 struct store_sink_lag {
 	/* records of any kind behind the cursor; 0 if none of them is of KINDS */
@@ -98,11 +100,11 @@ struct store_sink_lag {
 };
 /* Returns how far SINK is behind; fast, however many records wait. */
 int store_view_sink_lag(struct store_view *v, const char *sink, unsigned int kinds,
-			struct store_sink_lag *ret, struct errmsg *err);
+			struct store_sink_lag *ret, struct errmsg *err) _must_check_;
 
 /* Like store_meta_get(). */
 int store_view_meta(struct store_view *v, const char *name, void *buf, size_t size, size_t *ret_len,
-		    struct errmsg *err);
+		    struct errmsg *err) _must_check_;
 
 /* Whether a process writes the store in DIR: 1 or 0. -ENOENT: there is no store. */
 int store_view_has_writer(const char *dir, struct errmsg *err);

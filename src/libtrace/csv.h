@@ -29,7 +29,7 @@ void csv_init(struct csv *c, const char *file, char *text, size_t len);
  * field of its record. 1: there is a field; 0: the text has ended; -EINVAL: ERR has
  * "FILE:LINE:COLUMN: REASON".
  */
-int csv_next(struct csv *c, char **ret, bool *ret_ends, struct errmsg *err);
+int csv_next(struct csv *c, char **ret, bool *ret_ends, struct errmsg *err) _must_check_;
 
 /* Sets ERR to REASON with the position of the last field, and returns -EINVAL. */
 int csv_error(const struct csv *c, struct errmsg *err, const char *reason);

@@ -7,6 +7,7 @@
 #define CEEMS_TRACE_AXIS_H
 
 #include "src/libtrace/trace_grid.h"
+#include "src/libutil/must_check.h"
 
 #define TRACE_AXIS_TEXT 24
 
@@ -18,7 +19,7 @@ struct trace_axis {
 	double top;  /* end of the axis: a round number, at least max, above 0 */
 };
 /* Computes the axis of a column. False: the column has no known value. */
-bool trace_axis_make(const struct trace_grid *g, size_t column, struct trace_axis *ret);
+bool trace_axis_make(const struct trace_grid *g, size_t column, struct trace_axis *ret) _must_check_;
 
 /* Writes a value with its unit: "1.5 kW", "2.0 GiB/s", "12.3 M/s", "0.5". Returns BUF. */
 const char *trace_axis_value(const struct trace_column *c, double value, char buf[TRACE_AXIS_TEXT]);

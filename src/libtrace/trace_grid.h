@@ -8,6 +8,7 @@
 #define CEEMS_TRACE_GRID_H
 
 #include "src/libtrace/trace_table.h"
+#include "src/libutil/must_check.h"
 
 /* A grid with more rows is refused. */
 #define TRACE_GRID_ROWS 10000000
@@ -27,14 +28,14 @@ struct trace_grid {
  * lists the known names); -EINVAL: METRICS has no name; -ENOMEM.
  */
 int trace_columns_pick(const struct trace_table *table, size_t n, const char *metrics,
-		       struct trace_column **ret, size_t *ret_n, struct errmsg *err);
+		       struct trace_column **ret, size_t *ret_n, struct errmsg *err) _must_check_;
 
 /*
  * Makes the grid of TABLE[n] with intervals of EVERY_NS. On success the grid owns COLUMN. -ERANGE:
  * more than TRACE_GRID_ROWS rows; -ENOMEM.
  */
 int trace_grid_make(const struct trace_table *table, size_t n, struct trace_column *column, size_t ncolumns,
-		    uint64_t every_ns, struct trace_grid *ret, struct errmsg *err);
+		    uint64_t every_ns, struct trace_grid *ret, struct errmsg *err) _must_check_;
 void trace_grid_fini(struct trace_grid *g);
 
 /* Return when row I begins and ends. */

@@ -44,7 +44,8 @@ struct trace_table {
  * trace_table_fini(). FILE is for messages. An incomplete last line is ignored, as the file may
  * still be written. -EINVAL: ERR has "FILE:LINE:COLUMN: REASON"; -ENOMEM.
  */
-int trace_table_parse(const char *file, char *text, size_t len, struct trace_table *ret, struct errmsg *err);
+int trace_table_parse(const char *file, char *text, size_t len, struct trace_table *ret,
+		      struct errmsg *err) _must_check_;
 void trace_table_fini(struct trace_table *t);
 
 /* Returns the index of the column NAME; -1: there is none. */

@@ -21,6 +21,6 @@ int as_user_become(const char *uid, char *groups);
  * fd and its path, or -errno.
  */
 int as_user_create(const char *dir, const char *name, const char *suffix, char *path, size_t size,
-		   struct errmsg *err);
+		   struct errmsg *err) _must_check_;
 
 #endif

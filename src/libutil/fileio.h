@@ -24,32 +24,33 @@ int fileio_open_at_root(const char *root, const char *path);
  * or -EFBIG if file and NUL do not fit into SIZE bytes. It neither allocates nor seeks, so a tick
  * may call it.
  */
-ssize_t fileio_pread_all(int fd, char *buf, size_t size);
+ssize_t fileio_pread_all(int fd, char *buf, size_t size) _must_check_;
 
 /*
  * Reads the one unsigned number in the file of FD, as sysfs writes it. -EINVAL: the file has
  * anything else, or is empty.
  */
-int fileio_pread_u64(int fd, uint64_t *ret);
+int fileio_pread_u64(int fd, uint64_t *ret) _must_check_;
 
 /*
  * Reads the first line of "<root><path>" into BUF, without its newline. Returns 0 or -errno.
  * -EFBIG: the whole file, not only its first line, has to fit into SIZE bytes.
  */
-int fileio_read_line(const char *root, const char *path, char *buf, size_t size);
+int fileio_read_line(const char *root, const char *path, char *buf, size_t size) _must_check_;
 
 /*
  * Opens PATH read-only if it is a regular file, and writes what fstat() says to *RET. Returns an
  * fd, -EINVAL (not a regular file) or -errno.
  */
-int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err);
+int fileio_open_regular(const char *path, struct stat *ret, struct errmsg *err) _must_check_;
 
 /*
  * Reads the whole regular file PATH into malloc'ed memory, NUL-ended; the caller frees *RET.
  * *RET_LEN (may be NULL) is the length without the NUL. Returns 0, -EFBIG (more than MAX bytes) or
  * -errno.
  */
-int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len, struct errmsg *err);
+int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
+		      struct errmsg *err) _must_check_;
 /*
  * Reads a file that decides what we do, if CHECK accepts its status: trust_is_ours(),
  * trust_is_owners(), trust_is_secret(). ST may be NULL; else *ST is the
@@ -57,7 +58,7 @@ int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
  */
 int fileio_read_checked(const char *path, size_t max,
 			int (*check)(const char *path, const struct stat *st, struct errmsg *err),
-			struct stat *st, char **ret, size_t *ret_len, struct errmsg *err);
+			struct stat *st, char **ret, size_t *ret_len, struct errmsg *err) _must_check_;
 
 #define FILEIO_TMP ".tmp" /* ends the name of a file that is being written; a killed writer leaves it */
 /*

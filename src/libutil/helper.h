@@ -64,12 +64,12 @@
  * Returns 0 and the child's pid in *ret_pid; the caller must wait for the child. -EPERM: somebody
  * else could have written the program (trust.h). Else -errno. The caller's fds must be O_CLOEXEC.
  */
-int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid);
+int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid) _must_check_;
 /*
  * helper_spawn() for a program of the user who runs it: looks for ARGV[0] in PATH, and does not
  * check who could have written the program.
  */
-int helper_spawn_by_path(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid);
+int helper_spawn_by_path(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid) _must_check_;
 
 /*
  * Waits for the child PID until DEADLINE_NS (CLOCK_MONOTONIC); a past deadline means: look once. 0:
@@ -122,7 +122,7 @@ struct helper_counts {
 
 struct helper;
 
-int helper_open(const struct helper_options *o, struct helper **ret, struct errmsg *err);
+int helper_open(const struct helper_options *o, struct helper **ret, struct errmsg *err) _must_check_;
 
 /*
  * Sends the line "VERB N" followed by FMT, then LEN bytes of DATA. N is the number of this
@@ -139,7 +139,7 @@ bool helper_is_asked(const struct helper *h);
  * -EAGAIN if there is no line. This call also reads, kills a helper that hangs, and restarts one.
  * If the helper ended or was killed, the line is "error - TEXT", for the caller's log.
  */
-int helper_line(struct helper *h, uint64_t now_ns, char **ret);
+int helper_line(struct helper *h, uint64_t now_ns, char **ret) _must_check_;
 
 /* Waits up to TIMEOUT_NS for a line. 0: call helper_line(); -EAGAIN: nothing came. */
 int helper_poll(struct helper *h, uint64_t timeout_ns);
@@ -188,12 +188,12 @@ void helper_say(const char *fmt, ...) _printf_(1, 2);
  * Waits up to TIMEOUT_MS (-1: for ever) for a line from the daemon. 1: the line is in LINE. 0: none
  * came. -EPIPE: the daemon has ended, or its line does not fit into SIZE; the helper should end.
  */
-int helper_listen(int timeout_ms, char *line, size_t size);
+int helper_listen(int timeout_ms, char *line, size_t size) _must_check_;
 /*
  * Reads the LEN bytes that follow a line into DATA; waits for all. 0, or -EPIPE: the daemon has
  * ended.
  */
-int helper_take(char *data, size_t len);
+int helper_take(char *data, size_t len) _must_check_;
 
 /*
  * Put helper_begin() and helper_end() around one exchange that may hang. If it takes longer than

@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/libutil/must_check.h"
+
 /*
  * Takes the next item off LIST, whose items are separated by commas, and copies it to ITEM. Blanks around
  * items are dropped; an item that does not fit is cut. False at the end.
  */
-bool items_next(const char **list, char *item, size_t size);
+bool items_next(const char **list, char *item, size_t size) _must_check_;
 
 #endif

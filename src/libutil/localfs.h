@@ -24,7 +24,7 @@ struct localfs_mount {
  * whose server is gone would hang. False: DIR is on none, or leads there by a symbolic link, or the table
  * cannot be read.
  */
-bool localfs_find_mount(const char *dir, struct localfs_mount *ret);
+bool localfs_find_mount(const char *dir, struct localfs_mount *ret) _must_check_;
 
 /*
  * Returns 0 if DIR is on a local file system, -EREMOTE if it is on a network file system.

@@ -19,7 +19,7 @@ typedef void module_fn(void); /* to be cast to the function's real type */
  * library is missing. -EPROTO: it has no SYMBOL.
  */
 int module_open(const char *path, const char *symbol, void **ret_handle, module_fn **ret_fn,
-		struct errmsg *err);
+		struct errmsg *err) _must_check_;
 /* Unloads the module; no code or data of it may be in use. NULL: no-op. */
 void module_close(void *handle);
 
@@ -27,7 +27,7 @@ void module_close(void *handle);
  * Writes the path of file NAME, in the folder of the shared object that contains ADDRESS, to BUF.
  * -ENOENT: that folder is not known. -ENAMETOOLONG: the path does not fit.
  */
-int module_path_beside(const void *address, const char *name, char *buf, size_t size);
+int module_path_beside(const void *address, const char *name, char *buf, size_t size) _must_check_;
 
 /*
  * Keeps the shared object that contains ADDRESS mapped until the process ends; for a thread that

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 #define RFC3339_SIZE sizeof("9999-12-31T23:59:59Z")
 /* 9999-12-31T23:59:59Z in seconds since the epoch; the last moment that SQL's DATETIME can hold. */
 #define RFC3339_LAST_S UINT64_C(253402300799)
@@ -17,7 +19,7 @@
  * not exist, a leap second, a time before 1970, or neither 'Z' nor an offset. An offset is required
  * because local time is ambiguous in one hour of the year.
  */
-int rfc3339_parse(const char *s, uint64_t *ret_s);
+int rfc3339_parse(const char *s, uint64_t *ret_s) _must_check_;
 
 /* Writes S in UTC, with 'Z'; a time after the year 9999 is written as the last second of 9999. */
 void rfc3339_utc(uint64_t s, char buf[RFC3339_SIZE]);

@@ -27,7 +27,8 @@ struct textfile_feed_options {
  * Starts the helper; copies O. Close *RET with textfile_feed_close(). Returns 0, -ENAMETOOLONG,
  * -ENOMEM or the error of helper_open().
  */
-int textfile_feed_open(const struct textfile_feed_options *o, struct textfile_feed **ret, struct errmsg *err);
+int textfile_feed_open(const struct textfile_feed_options *o, struct textfile_feed **ret,
+		       struct errmsg *err) _must_check_;
 
 /*
  * For `ceems check`: tests whether the file can be written, by creating and removing a file beside

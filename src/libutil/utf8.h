@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "src/libutil/must_check.h"
+
 /*
  * Length (1 to 4 bytes) of the well-formed UTF-8 sequence at P; 0: none begins there. LEFT, 1 or
  * more, is how many bytes are left. Overlong forms, surrogates and code points above U+10FFFF are
@@ -22,7 +24,7 @@ size_t utf8_sequence(const char *p, size_t left);
  * text, NUL-ended, at most 4 * LEN long, and *RET_LEN its length; the caller frees *RET. Returns 0
  * or -ENOMEM.
  */
-int utf8_escape(const char *s, size_t len, char **ret, size_t *ret_len);
+int utf8_escape(const char *s, size_t len, char **ret, size_t *ret_len) _must_check_;
 
 /*
  * Reverses utf8_escape() in place. -EINVAL: S is not a result of utf8_escape(); its content is then

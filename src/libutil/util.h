@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "src/libutil/must_check.h"
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Takes ownership out of a _cleanup_ variable: `*ret = TAKE_PTR(p);` */

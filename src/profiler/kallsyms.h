@@ -13,7 +13,7 @@
 struct kallsyms;
 
 /* Opens /proc/kallsyms (PATH). Returns 0 or -errno. */
-int kallsyms_open(const char *path, struct kallsyms **ret, struct errmsg *err);
+int kallsyms_open(const char *path, struct kallsyms **ret, struct errmsg *err) _must_check_;
 /*
  * Reads the next portion; all of them take some 0.1 s. Returns 1: there is more; 0: all is read, and the
  * functions below can be called; -EPERM: the kernel hides the addresses; or -errno.

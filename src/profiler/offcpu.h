@@ -11,6 +11,7 @@
 #ifndef CEEMS_OFFCPU_H
 #define CEEMS_OFFCPU_H
 
+#include "src/libutil/must_check.h"
 #include "src/profiler/stacks.h"
 
 struct offcpu;
@@ -22,7 +23,7 @@ struct offcpu_setup {
 };
 
 /* Begins to count. Returns 0; or -errno: the kernel does not support it, or we may not. */
-int offcpu_open(const struct offcpu_setup *setup, struct offcpu **ret, struct errmsg *err);
+int offcpu_open(const struct offcpu_setup *setup, struct offcpu **ret, struct errmsg *err) _must_check_;
 /* NULL: does nothing. */
 void offcpu_close(struct offcpu *o);
 

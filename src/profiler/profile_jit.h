@@ -12,11 +12,12 @@
 
 #include "src/libprofile/profile.h"
 #include "src/libprofile/unwind.h"
+#include "src/libutil/must_check.h"
 
 struct profile_jit;
 
 /* Functions will be added to P, which is borrowed. Returns 0 or -ENOMEM. */
-int profile_jit_create(struct profile *p, struct profile_jit **ret);
+int profile_jit_create(struct profile *p, struct profile_jit **ret) _must_check_;
 void profile_jit_destroy(struct profile_jit *j);
 
 /* Returns whether M is memory without a file, into which a run-time compiler may write code. */
@@ -27,7 +28,8 @@ bool profile_jit_is_made(const struct profile_mapping *m);
  * grown, at most once a second. Returns 1 and sets *RET_FUNCTION; 0: no function is known; or an
  * error of profile_add_function().
  */
-int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address, uint32_t *ret_function);
+int profile_jit_find(struct profile_jit *j, uint32_t pid, uint64_t address,
+		     uint32_t *ret_function) _must_check_;
 
 /*
  * Keeps LOCATION, which has no function, for profile_jit_name(): it is the code at ADDRESS of PID. A compiler
@@ -47,6 +49,7 @@ int profile_jit_forget(struct profile_jit *j, uint32_t pid);
  * trampoline on x86-64, which keeps no frame pointer. The row is what the user's file claims: a
  * false claim spoils the user's own stacks only. Returns whether it is one.
  */
-bool profile_jit_row(struct profile_jit *j, uint32_t pid, uint64_t address, struct unwind_row *ret);
+bool profile_jit_row(struct profile_jit *j, uint32_t pid, uint64_t address,
+		     struct unwind_row *ret) _must_check_;
 
 #endif

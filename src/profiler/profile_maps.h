@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
 #include "src/profiler/stacks.h"
 #include "src/libprofile/profile.h"
 
@@ -19,7 +20,7 @@ struct profile_maps;
 bool profile_maps_is_anonymous(const struct profile_mapping *m);
 
 /* Mappings will be added to P, which is borrowed. Returns 0 or -ENOMEM. */
-int profile_maps_create(struct profile *p, struct profile_maps **ret);
+int profile_maps_create(struct profile *p, struct profile_maps **ret) _must_check_;
 void profile_maps_destroy(struct profile_maps *m);
 
 /*
@@ -35,6 +36,6 @@ int profile_maps_learn(struct profile_maps *m, const struct stacks_record *r);
  * -ENOENT: no known mapping contains ADDRESS; or an error as above.
  */
 int profile_maps_find(struct profile_maps *m, uint32_t pid, uint64_t address, uint32_t *ret_mapping,
-		      uint64_t *ret_address);
+		      uint64_t *ret_address) _must_check_;
 
 #endif

@@ -6,12 +6,13 @@
 #ifndef CEEMS_PROFILE_TASKS_H
 #define CEEMS_PROFILE_TASKS_H
 
+#include "src/libutil/must_check.h"
 #include "src/profiler/profile_wire.h"
 
 struct profile_tasks;
 
 /* Returns 0 or -ENOMEM. */
-int profile_tasks_create(struct profile_tasks **ret);
+int profile_tasks_create(struct profile_tasks **ret) _must_check_;
 void profile_tasks_destroy(struct profile_tasks *t);
 
 /* Adds PID, the first process of the task with rank RANK, and reads its name. Returns 0 or -ENOMEM. */

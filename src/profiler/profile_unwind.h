@@ -6,6 +6,7 @@
 #ifndef CEEMS_PROFILE_UNWIND_H
 #define CEEMS_PROFILE_UNWIND_H
 
+#include "src/libutil/must_check.h"
 #include "src/profiler/profile_jit.h"
 #include "src/profiler/profile_maps.h"
 #include "src/profiler/profile_names.h"
@@ -15,7 +16,7 @@ struct profile_unwind;
 
 /* P and the others, which are of P, are borrowed. Returns 0 or -ENOMEM. */
 int profile_unwind_create(const struct profile *p, struct profile_maps *maps, struct profile_names *names,
-			  struct profile_jit *jit, struct profile_unwind **ret);
+			  struct profile_jit *jit, struct profile_unwind **ret) _must_check_;
 void profile_unwind_destroy(struct profile_unwind *u);
 
 /*
@@ -24,6 +25,6 @@ void profile_unwind_destroy(struct profile_unwind *u);
  * -ENOMEM.
  */
 int profile_unwind_sample(struct profile_unwind *u, const struct stacks_record *r, uint64_t *ret, size_t max,
-			  size_t *ret_n, enum unwind_end *ret_end);
+			  size_t *ret_n, enum unwind_end *ret_end) _must_check_;
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef CEEMS_PROFILE_WIRE_H
 #define CEEMS_PROFILE_WIRE_H
 
+#include "src/libutil/must_check.h"
 #include "src/profiler/stacks.h"
 
 #define WIRE_NAME_MAX 16 /* TASK_COMM_LEN */
@@ -39,7 +40,7 @@ struct wire;
  * Makes *RET for the socket FD, which the caller closes. If FD is -1 there is no socket: what is sent to *RET
  * stays in memory until it is received from *RET. Returns 0 or -ENOMEM.
  */
-int wire_open(int fd, struct wire **ret);
+int wire_open(int fd, struct wire **ret) _must_check_;
 void wire_close(struct wire *w);
 
 /*
@@ -55,6 +56,6 @@ size_t wire_kept(const struct wire *w);
  * Waits up to TIMEOUT_MS (-1: forever) for a message. Returns 1: *RET is valid until the next call;
  * 0: none came; -EPIPE: the other half is gone.
  */
-int wire_receive(struct wire *w, int timeout_ms, struct wire_message *ret);
+int wire_receive(struct wire *w, int timeout_ms, struct wire_message *ret) _must_check_;
 
 #endif

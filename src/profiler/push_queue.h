@@ -32,7 +32,7 @@ struct push_part {
  * Opens the queue in the folder DIR, which is created if it is missing. MAX are the most bytes of all parts.
  * -EPERM: DIR is not our user's own, or others can write in it; or -errno.
  */
-int push_queue_open(const char *dir, uint64_t max, struct push_queue **ret, struct errmsg *err);
+int push_queue_open(const char *dir, uint64_t max, struct push_queue **ret, struct errmsg *err) _must_check_;
 void push_queue_close(struct push_queue *q);
 
 /*
@@ -47,13 +47,13 @@ uint64_t push_queue_take_dropped(struct push_queue *q);
  * Lists the names of at most MAX parts, the oldest first. The caller frees *RET.
  * Returns their number or -errno.
  */
-int push_queue_list(struct push_queue *q, size_t max, char (**ret)[PUSH_NAME_MAX]);
+int push_queue_list(struct push_queue *q, size_t max, char (**ret)[PUSH_NAME_MAX]) _must_check_;
 /*
  * Reads the part NAME into RET. RET->data points into *BUF, which the caller frees. Returns 0; -ENOENT: the
  * part was removed meanwhile; -EINVAL: its file is damaged; or -errno.
  */
 int push_queue_read(struct push_queue *q, const char *name, struct push_part *ret, char **buf,
-		    struct errmsg *err);
+		    struct errmsg *err) _must_check_;
 void push_queue_remove(struct push_queue *q, const char *name);
 
 /*
@@ -61,6 +61,6 @@ void push_queue_remove(struct push_queue *q, const char *name);
  * show it as service_name=JOB_ID with the other texts as labels. False: it is too long.
  */
 bool push_series(const char *job_id, const char *cluster, const char *node, const char *step,
-		 const char *user, char ret[PUSH_SERIES_MAX]);
+		 const char *user, char ret[PUSH_SERIES_MAX]) _must_check_;
 
 #endif

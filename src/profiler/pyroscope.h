@@ -5,6 +5,7 @@
 #ifndef CEEMS_PYROSCOPE_H
 #define CEEMS_PYROSCOPE_H
 
+#include "src/libutil/must_check.h"
 #include "src/profiler/push_queue.h"
 
 struct pyroscope_conf { /* ProfilePushUrl, ProfilePushHeaders, ProfilePushCaFile; borrowed */
@@ -21,7 +22,8 @@ enum pyroscope_verdict {
 struct pyroscope;
 
 /* CONF is borrowed. Returns 0; -EINVAL: the URL cannot be used; or -ENOMEM. */
-int pyroscope_open(const struct pyroscope_conf *conf, struct pyroscope **ret, struct errmsg *err);
+int pyroscope_open(const struct pyroscope_conf *conf, struct pyroscope **ret,
+		   struct errmsg *err) _must_check_;
 void pyroscope_close(struct pyroscope *p);
 
 /* Sends PART within TIMEOUT_MS. If it is not taken, ERR says why. No message contains a header. */

@@ -83,7 +83,7 @@ struct stacks_setup {
  * sets *RET; -EBADF: no cgroup; -EOPNOTSUPP: the kernel does not support it; -EPERM or -EACCES: we
  * may not; -ENODEV: all CPUs are offline; or another -errno.
  */
-int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err);
+int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct errmsg *err) _must_check_;
 /*
  * Returns the event that is sampled. If it is not setup.event, sets *RET_WHY to the reason;
  * otherwise leaves *RET_WHY alone.
@@ -149,7 +149,7 @@ void stacks_drain(struct stacks *s, stacks_fn *fn, void *ctx);
  * The verifier does not see the real programs, so it may still refuse them. Returns 0 or -errno. RET_NO_DUMP
  * says why samples would have no registers and stack copies; it stays empty if they would.
  */
-int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err);
+int stacks_try(uint64_t user_registers, struct errmsg *ret_no_dump, struct errmsg *err) _must_check_;
 /* Tests in the same way whether CPU 0 has EVENT. */
 int stacks_try_event(enum stacks_event event, struct errmsg *err);
 
@@ -158,7 +158,7 @@ int stacks_try_event(enum stacks_event event, struct errmsg *err);
  * registers in a sample. False: the record is of no kind above, or malformed. Declared here only
  * for the test.
  */
-bool stacks_parse(const struct perf_event_header *h, size_t nregs, struct stacks_record *ret);
+bool stacks_parse(const struct perf_event_header *h, size_t nregs, struct stacks_record *ret) _must_check_;
 /* Returns the bytes of each CPU's ring. Declared here only for the test. */
 size_t stacks_ring_size(const struct stacks_setup *setup);
 

@@ -286,8 +286,9 @@ void node_finish(struct node *n, unsigned int step)
 
 	/* no wait: this thread makes the tick itself, afterwards */
 	for (m = 0; m < MODES; m++)
-		(void)ledger_finish(n->ledger[m], n->slot[m][step], n->physics->step_ns[step],
-				    /* timeout_ns= */ 0, &unused);
+		if (ledger_finish(n->ledger[m], n->slot[m][step], n->physics->step_ns[step],
+				  /* timeout_ns= */ 0, &unused) == 0)
+			fail("a tick that nobody asked for");
 	n->has_finished[step] = true;
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static unsigned int tap_count;
@@ -79,6 +80,16 @@ static inline bool tap_is_str(const char *got, const char *want, const char *fil
 	return pass;
 }
 #define is_str(got, want, what) tap_is_str((got), (want), __FILE__, __LINE__, (what))
+
+static inline void tap_require(bool pass, const char *what, const char *file, int line)
+{
+	if (pass)
+		return;
+	diag("%s:%d: failed: %s", file, line, what);
+	exit(99);
+}
+/* For what a test prepares: ends the program if it fails. */
+#define require(cond) tap_require((cond), #cond, __FILE__, __LINE__)
 
 static inline void skip(unsigned int n, const char *why)
 {

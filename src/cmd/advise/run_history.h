@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "src/librecord/advice_facts.h"
+#include "src/libutil/must_check.h"
 
 #define RUN_HISTORY_ENOUGH 3 /* the fewest runs from which something can be concluded */
 #define RUN_HISTORY_STATES 16
@@ -32,7 +33,7 @@ struct run_value_info {
 extern const struct run_value_info run_value_table[RUN_N];
 
 /* Writes VALUE for people. Returns BUF, which has SCREEN_TEXT_MAX bytes. */
-const char *run_value_text(enum run_value v, uint64_t value, char *buf);
+const char *run_value_text(enum run_value v, uint64_t value, char *buf) _must_check_;
 
 struct run {
 	uint64_t start, end;
@@ -96,6 +97,6 @@ struct run_advice {
 void run_advice_free(struct run_advice *a);
 
 /* Makes the advice from the last MOST runs of H, which must be sorted, the last first. -ENOMEM. */
-int run_history_advise(struct run_history *h, size_t most, struct run_advice *ret);
+int run_history_advise(struct run_history *h, size_t most, struct run_advice *ret) _must_check_;
 
 #endif

@@ -20,6 +20,6 @@ char *sbatch_name_of(const char *text, const char *path);
  * Gives the job name of the script in file PATH. $SBATCH_JOB_NAME has precedence, as in sbatch. The
  * caller frees it. -errno.
  */
-int sbatch_name_read(const char *path, char **ret, struct errmsg *err);
+int sbatch_name_read(const char *path, char **ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -200,7 +200,7 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
  * Finds FILE in DIRS, a PluginDir with one or more folders, in the order in which Slurm searches.
  * NULL: Slurm's default folder.
  */
-bool check_find_plugin(const char *dirs, const char *file, char *path, size_t size);
+bool check_find_plugin(const char *dirs, const char *file, char *path, size_t size) _must_check_;
 
 /*
  * check_profile.c: --profile=energy. CONF is acct_gather.conf, or NULL if there is none; PATH is

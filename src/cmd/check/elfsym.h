@@ -14,6 +14,6 @@
  * Reads SYMBOL of the file PATH. -ENOENT: no such symbol. -ENOEXEC: not a 64-bit ELF file of this
  * machine's byte order, or damaged.
  */
-int elfsym_read_u32(const char *path, const char *symbol, uint32_t *ret, struct errmsg *err);
+int elfsym_read_u32(const char *path, const char *symbol, uint32_t *ret, struct errmsg *err) _must_check_;
 
 #endif

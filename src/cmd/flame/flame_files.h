@@ -7,6 +7,7 @@
 
 #include "src/cmd/job/job_ids.h"
 #include "src/libprofile/flame.h"
+#include "src/libutil/must_check.h"
 
 struct flame_file {
 	struct profile *profile;
@@ -50,7 +51,7 @@ const char *flame_files_title(struct flame_files *f);
 const struct profile_type *flame_files_type(const struct flame_files *f, struct errmsg *err);
 
 /* Joins all profiles into *RET, which the caller destroys. F must not be empty. Returns 0 or -errno. */
-int flame_files_merge(const struct flame_files *f, struct profile **ret);
+int flame_files_merge(const struct flame_files *f, struct profile **ret) _must_check_;
 /*
  * Adds the samples of all profiles to FLAME, on side SIDE. Returns 0, -ENOMEM or -EFBIG
  * (flame_add()).
@@ -69,6 +70,6 @@ void flame_files_free_gaps(char **gap);
  * slurmdbd. NOTE[SIZE] says which of both was used. Prints errors. Returns enum cmd_exit.
  */
 int flame_files_by_energy(struct flame_files *f, const char *const *dir, size_t ndirs, char *note,
-			  size_t size);
+			  size_t size) _must_check_;
 
 #endif

@@ -6,6 +6,7 @@
 #define CEEMS_CMD_JOB_FILES_H
 
 #include "src/cmd/job/job_ids.h"
+#include "src/libutil/must_check.h"
 
 struct job_file_kind {
 	const char *name, *prefix, *suffix; /* such as "trace", "ceems-trace-", ".csv" */
@@ -33,7 +34,8 @@ int job_files_none(const struct job_file_kind *kind, const char *what, const cha
  * Writes the ids to WHAT[SIZE], separated by commas; empty: files.
  */
 int job_files_arguments(int argc, char **argv, struct job_ids *ids,
-			int (*take)(void *owner, const char *path), void *owner, char *what, size_t size);
+			int (*take)(void *owner, const char *path), void *owner, char *what,
+			size_t size) _must_check_;
 
 /* Whose a file is by its name; false: it has another name, and *RET is empty. */
 bool job_files_name(const struct job_file_kind *kind, const char *path, struct job_file_name *ret);

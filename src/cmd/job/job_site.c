@@ -90,10 +90,10 @@ static void job_site_setup(struct job_site *site, const char *conf, bool has_set
 
 void job_site_load(struct job_site *site)
 {
-	char conf[PATH_MAX];
+	char buf[PATH_MAX];
+	const char *conf = cmd_conf_path(NULL, buf);
 
 	*site = (struct job_site){ 0 };
-	(void)cmd_conf_path(NULL, conf);
 	job_site_setup(site, conf, job_site_read_settings(conf, &site->settings));
 }
 
@@ -102,8 +102,7 @@ void job_site_use(struct job_site *site, const struct settings *settings)
 	char conf[PATH_MAX];
 
 	*site = (struct job_site){ .settings = *settings };
-	(void)cmd_conf_path(NULL, conf);
-	job_site_setup(site, conf, /* has_settings= */ true);
+	job_site_setup(site, cmd_conf_path(NULL, conf), /* has_settings= */ true);
 }
 
 void job_site_fini(struct job_site *site)

@@ -350,7 +350,8 @@ static int cmd_jobs_run(const struct cmd_info *self, int argc, char **argv)
 	int rc;
 
 	o.to = o.now;
-	(void)when_parse("today", o.now, &o.from);
+	if (when_parse("today", o.now, &o.from) < 0)
+		return cmd_error("the clock shows a time without a date");
 	rc = parse_args(self, argc, argv, &o, &is_done);
 	if (!is_done)
 		rc = jobs_choice_self(self, &o.choice);

@@ -51,10 +51,10 @@ void jobs_columns_free(struct jobs_columns *c);
  * Parses a format such as "jobid%20,user,energy": %N makes a column N characters wide, %-N aligns
  * it to the left, too. -EINVAL: ERR names the field; -ENOMEM.
  */
-int jobs_columns_parse(const char *format, struct jobs_columns *ret, struct errmsg *err);
+int jobs_columns_parse(const char *format, struct jobs_columns *ret, struct errmsg *err) _must_check_;
 
 /* Finds a column by the name of a field or metric. False: there is no such column. */
-bool jobs_column_find(const char *name, struct jobs_column *ret);
+bool jobs_column_find(const char *name, struct jobs_column *ret) _must_check_;
 /* Returns true if JOBS_FORMAT, the default, has the column. */
 bool jobs_is_usual(const struct jobs_column *column);
 

@@ -8,6 +8,7 @@
 
 #include "src/cmd/cells.h"
 #include "src/cmd/jobs/jobs_field.h"
+#include "src/libutil/must_check.h"
 
 /* How far the energy of a job can be trusted; record.energy.quality and record.origin. */
 enum jobs_quality {
@@ -74,7 +75,7 @@ enum jobs_group_by {
 };
 
 /* Finds a group by its name, such as "user". False: there is none. */
-bool jobs_group_find(const char *name, enum jobs_group_by *ret);
+bool jobs_group_find(const char *name, enum jobs_group_by *ret) _must_check_;
 
 struct jobs_group {
 	char *key; /* owned */
@@ -109,7 +110,7 @@ void jobs_sum_columns(enum jobs_group_by by, struct cells_column column[SUM_N]);
 void jobs_sum_cells(const char *key, const struct jobs_sum *s, struct cell cell[SUM_N]);
 
 /* Finds a column by its name for --sort, such as "energy". False: there is none. */
-bool jobs_sum_find(const char *name, enum jobs_sum_column *ret);
+bool jobs_sum_find(const char *name, enum jobs_sum_column *ret) _must_check_;
 /* Writes the names of all columns to BUF, for messages: "key, jobs, ... or wasted". Returns BUF. */
 const char *jobs_sum_names(char *buf, size_t size);
 

@@ -46,15 +46,16 @@ static void set_week(struct period *p, uint64_t t)
 	p->to = midnight(tm.tm_year + 1900, tm.tm_mon + 1, monday + DAYS_OF_WEEK);
 }
 
-static void set_now(struct period *p, enum period_kind kind, uint64_t now)
+void period_of(enum period_kind kind, uint64_t now, struct period *ret)
 {
 	time_t when = (time_t)now;
 	struct tm tm = { 0 };
 
+	*ret = (struct period){ .kind = kind };
 	if (kind == PERIOD_WEEK)
-		set_week(p, now);
+		set_week(ret, now);
 	else if (localtime_r(&when, &tm))
-		set_month(p, tm.tm_year + 1900, tm.tm_mon + 1);
+		set_month(ret, tm.tm_year + 1900, tm.tm_mon + 1);
 }
 
 void period_before(const struct period *p, struct period *ret)
@@ -103,7 +104,7 @@ int period_parse(enum period_kind kind, const char *text, uint64_t now, struct p
 	int year, month;
 
 	if (!strcmp(text, "this") || !strcmp(text, "last")) {
-		set_now(ret, kind, now);
+		period_of(kind, now, ret);
 		if (!strcmp(text, "last"))
 			period_before(ret, ret);
 		return 0;

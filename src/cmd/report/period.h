@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 enum period_kind { PERIOD_WEEK, PERIOD_MONTH };
 
 struct period {
@@ -20,11 +22,14 @@ struct period {
 #define PERIOD_FORMS "this, last, 2026-11 (a month) or 2026-W48 (a week)"
 #define PERIOD_DAYS_MAX 31
 
+/* Gives the week or month in which the time NOW is. */
+void period_of(enum period_kind kind, uint64_t now, struct period *ret);
+
 /*
  * Parses "this", "last", "2026-11" (a month) or "2026-W48" (a week). "this" and "last" mean a
  * period of KIND. -EINVAL: another text.
  */
-int period_parse(enum period_kind kind, const char *text, uint64_t now, struct period *ret);
+int period_parse(enum period_kind kind, const char *text, uint64_t now, struct period *ret) _must_check_;
 
 /* Gives the month or week before P. RET may be P. */
 void period_before(const struct period *p, struct period *ret);

@@ -376,16 +376,17 @@ static void init_periods(struct site *site)
 {
 	static const struct {
 		enum period_kind kind;
-		const char *which;
-	} periods[PERIODS] = { { PERIOD_MONTH, "this" },
-			       { PERIOD_MONTH, "last" },
-			       { PERIOD_WEEK, "this" },
-			       { PERIOD_WEEK, "last" } };
+		bool is_last;
+	} periods[PERIODS] = {
+		{ PERIOD_MONTH, false }, { PERIOD_MONTH, true }, { PERIOD_WEEK, false }, { PERIOD_WEEK, true }
+	};
 	struct period p;
 	size_t i;
 
 	for (i = 0; i < PERIODS; i++) {
-		(void)period_parse(periods[i].kind, periods[i].which, site->now, &p);
+		period_of(periods[i].kind, site->now, &p);
+		if (periods[i].is_last)
+			period_before(&p, &p);
 		summary_init(&site->period[i].all, &p, JOBS_BY_ACCOUNT, site->now);
 	}
 }

@@ -7,6 +7,7 @@
 #define CEEMS_CMD_SUMMARY_WORDS_H
 
 #include "src/cmd/report/summary.h"
+#include "src/libutil/must_check.h"
 
 #define SUMMARY_WORDS_MAX 1024
 
@@ -28,7 +29,7 @@ const char *summary_place_words(const struct summary *s, char *buf);
 
 /* Writes note I, from 0, on how the values were found or what is missing. NULL: there is no note I. */
 #define SUMMARY_NOTES 10
-const char *summary_note(const struct summary *s, unsigned int i, char *buf);
+const char *summary_note(const struct summary *s, unsigned int i, char *buf) _must_check_;
 
 /* Write a value, such as "1,234", "345 kWh", "120 kg" and "23 %", or "n/a". BUF has SCREEN_TEXT_MAX bytes. */
 const char *summary_count(uint64_t n, char *buf);

@@ -13,6 +13,7 @@
 #include "src/libcore/settings.h"
 #include "src/libstore/inbox.h"
 #include "src/libstore/store_view.h"
+#include "src/libutil/must_check.h"
 
 struct store_args {
 	struct settings settings;
@@ -38,8 +39,8 @@ int store_replay(struct store_args *a); /* store_replay.c */
 
 /* Reads what is in InboxDir and not yet in the store. V is the store; NULL: there is none. */
 int store_inbox_status(const struct settings *s, struct store_view *v, struct inbox_status *ret,
-		       struct errmsg *err);
+		       struct errmsg *err) _must_check_;
 /* Writes the time since SINCE, such as "3 h"; "n/a" for 0. BUF has METRIC_TEXT_MAX bytes. */
-const char *store_age(uint64_t since, char *buf);
+const char *store_age(uint64_t since, char *buf) _must_check_;
 const char *store_bytes(uint64_t n, char *buf);
 #endif

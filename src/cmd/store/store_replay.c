@@ -211,9 +211,8 @@ static bool replay_identify(const char *json, size_t len, struct store_row *ret,
 		found = true;
 	}
 	*ret_job = (uint64_t)json_integer_value(json_object_get(o, "jobid"));
-	*ret_end = 0;
-	if (end)
-		(void)rfc3339_parse(end, ret_end);
+	if (!end || rfc3339_parse(end, ret_end) < 0)
+		*ret_end = 0;
 	json_decref(o);
 	return found;
 }

@@ -6,6 +6,7 @@
 #define CEEMS_CMD_TOP_DRAW_H
 
 #include "src/cmd/top/top.h"
+#include "src/libutil/must_check.h"
 
 enum top_style {
 	TOP_PLAIN,
@@ -61,6 +62,6 @@ size_t *top_order(const struct top_frame *f, const struct top_view *v, size_t *r
 size_t top_rows_shown(const struct top_frame *f, const struct top_view *v);
 
 /* Makes the lines of the screen. Free RET with top_lines_free(). -ENOMEM. */
-int top_draw(const struct top_frame *f, const struct top_view *v, struct top_lines *ret);
+int top_draw(const struct top_frame *f, const struct top_view *v, struct top_lines *ret) _must_check_;
 
 #endif

@@ -77,8 +77,10 @@ static int add_job(struct top_jobs *j, struct record *r, uint64_t now, struct to
 	copy_text(row->nodes, r->nodes);
 	row->nnodes = r->total_nodes;
 	row->cpus = r->total_cpus;
-	(void)record_tres(r->tres_alloc, "gres/gpu", &row->gpus);
-	(void)record_tres(r->tres_alloc, "mem", &row->memory);
+	if (!record_tres(r->tres_alloc, "gres/gpu", &row->gpus))
+		row->gpus = 0;
+	if (!record_tres(r->tres_alloc, "mem", &row->memory))
+		row->memory = 0;
 	row->elapsed_s = now > r->start ? now - r->start : 0;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #define CEEMS_CMD_TOP_READER_H
 
 #include "src/cmd/top/top_source.h"
+#include "src/libutil/must_check.h"
 
 struct top_reader;
 
@@ -14,7 +15,7 @@ struct top_reader;
  * Starts a thread that reads SOURCE at once and then every INTERVAL_NS. Only the
  * thread may use SOURCE. -errno
  */
-int top_reader_start(struct top_source *source, uint64_t interval_ns, struct top_reader **ret);
+int top_reader_start(struct top_source *source, uint64_t interval_ns, struct top_reader **ret) _must_check_;
 
 /*
  * Ends the thread, waiting at most WAIT_NS. False: it still waits for an answer, and

@@ -7,6 +7,7 @@
 
 #include "src/cmd/top/top_draw.h"
 #include "src/cmd/top/top_source.h"
+#include "src/libutil/must_check.h"
 
 /*
  * Shows SOURCE, at first with VIEW, until the user quits, a signal arrives, or FRAMES frames were shown (0:
@@ -15,6 +16,6 @@
  * what failed.
  */
 int top_screen_run(struct top_source *source, const struct top_view *view, uint64_t interval_ns,
-		   uint64_t frames, int *ret_signal, bool *ret_busy, struct errmsg *err);
+		   uint64_t frames, int *ret_signal, bool *ret_busy, struct errmsg *err) _must_check_;
 
 #endif

@@ -36,13 +36,13 @@ struct top_jobs_options {
 };
 
 /* Opens the source of running jobs. Close it with (*RET)->ops->close(). -ENOMEM. */
-int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, struct errmsg *err);
+int top_jobs_open(const struct top_jobs_options *o, struct top_source **ret, struct errmsg *err) _must_check_;
 
 /*
  * Opens the ledger of NODE as a source; NULL: the ledger of this machine. Close it as above.
  * Errors as ledger_open().
  */
 int top_node_open(const struct settings *s, const char *node, uint64_t window_ns, struct top_source **ret,
-		  struct errmsg *err);
+		  struct errmsg *err) _must_check_;
 
 #endif

@@ -377,7 +377,7 @@ static bool is_picture(const char *path)
 
 static int check_request(const struct trace_request *r, const char *resample)
 {
-	if (resample && (parse_duration_ns(resample, &(uint64_t){ 0 }) < 0 || !r->every_ns))
+	if (resample && !r->every_ns)
 		fprintf(stderr, "ceems trace: --resample: '%s' is not a time such as 10s\n", resample);
 	else if (r->out && (r->form != FORM_PLOT || !is_picture(r->out)))
 		fprintf(stderr, "ceems trace: -o FILE.svg is for --plot, and FILE must end with .svg\n");
@@ -432,7 +432,8 @@ static int cmd_trace_run(const struct cmd_info *self, int argc, char **argv)
 			break;
 		case 'r':
 			resample = optarg;
-			(void)parse_duration_ns(optarg, &r.every_ns);
+			if (parse_duration_ns(optarg, &r.every_ns) < 0)
+				r.every_ns = 0;
 			break;
 		case OPT_CSV:
 			r.form = FORM_CSV;

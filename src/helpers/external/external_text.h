@@ -35,6 +35,6 @@ struct external_line {
  * part twice; -EINVAL: ERR has the line and the error.
  */
 int external_text_parse(char *text, size_t len, struct external_line ret[EXTERNAL_LINES_MAX], size_t *ret_n,
-			struct errmsg *err);
+			struct errmsg *err) _must_check_;
 
 #endif

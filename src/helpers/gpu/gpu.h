@@ -91,6 +91,6 @@ struct gpu_symbol {
  * -ELIBACC: it cannot be loaded; -ENOSYS: a required function is missing.
  */
 int gpu_load(const char *path, const struct gpu_symbol *symbols, size_t n, void *table, void **ret_dl,
-	     struct errmsg *err);
+	     struct errmsg *err) _must_check_;
 
 #endif

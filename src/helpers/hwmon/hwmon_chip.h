@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 struct hwmon_rail {
 	uint8_t domain; /* enum domain */
 	uint8_t unit;
@@ -27,6 +29,6 @@ struct hwmon_rail {
  * is a static text.
  */
 int hwmon_rail_of(const char *chip, const char *label, unsigned int nth, struct hwmon_rail *ret,
-		  const char **ret_why);
+		  const char **ret_why) _must_check_;
 
 #endif

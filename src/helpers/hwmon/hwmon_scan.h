@@ -29,6 +29,6 @@ struct hwmon_sensor {
  * caller frees *ret. Returns 0 also if there are none; -ENOMEM; -EIO: libsensors cannot be used,
  * ERR says why.
  */
-int hwmon_scan(struct hwmon_sensor **ret, size_t *ret_n, struct errmsg *err);
+int hwmon_scan(struct hwmon_sensor **ret, size_t *ret_n, struct errmsg *err) _must_check_;
 
 #endif

@@ -19,7 +19,7 @@ struct redfish_client;
 
 /* CONF is borrowed. A transfer ends at once with -ECANCELED if STOP_FD becomes readable. */
 int redfish_client_create(const struct redfish_conf *conf, int stop_fd, struct redfish_client **ret,
-			  struct errmsg *err);
+			  struct errmsg *err) _must_check_;
 
 /*
  * Gets the resource PATH, which redfish_json_check_path() must accept. Logs in if needed, where the
@@ -29,7 +29,7 @@ int redfish_client_create(const struct redfish_conf *conf, int stop_fd, struct r
  * REDFISH_ANSWER_MAX; -ECANCELED; -ETIMEDOUT; -EIO: other errors that may pass.
  */
 int redfish_client_get(struct redfish_client *c, const char *path, const char **ret_text, size_t *ret_len,
-		       struct errmsg *err);
+		       struct errmsg *err) _must_check_;
 
 /*
  * Ends the session, since most BMCs have room for a dozen only. Waits at most half a second for the

@@ -26,7 +26,7 @@ struct redfish_conf {
  * Reads the file PATH. -EACCES: it does not belong to root (or this process's user), or others may
  * read it; -EINVAL: ERR names file, line and key; -ENOENT.
  */
-int redfish_conf_read(const char *path, struct redfish_conf *ret, struct errmsg *err);
+int redfish_conf_read(const char *path, struct redfish_conf *ret, struct errmsg *err) _must_check_;
 void redfish_conf_wipe(struct redfish_conf *c);
 
 #endif

@@ -49,14 +49,14 @@ struct redfish_values {
  * -ENOENT: there is none; -EINVAL: not JSON, or a link outside /redfish/.
  */
 int redfish_json_link(const char *text, size_t len, const char *name, char *ret, size_t size,
-		      struct errmsg *err);
+		      struct errmsg *err) _must_check_;
 
 /*
  * Reads all links in the array NAME ("Members", "Links.Chassis"), at most MAX; none is no error.
  * -EINVAL: as above.
  */
 int redfish_json_links(const char *text, size_t len, const char *name, char ret[][REDFISH_PATH_MAX],
-		       size_t max, size_t *ret_n, struct errmsg *err);
+		       size_t max, size_t *ret_n, struct errmsg *err) _must_check_;
 
 /*
  * Reads the text NAME; a number selects an array's entry ("PowerControl.0.Name"). Bytes other than
@@ -71,7 +71,7 @@ bool redfish_json_text(const char *text, size_t len, const char *name, char *ret
  * invalid.
  */
 int redfish_json_values(const char *text, size_t len, enum redfish_resource resource, unsigned int controls,
-			struct redfish_values *ret, struct errmsg *err);
+			struct redfish_values *ret, struct errmsg *err) _must_check_;
 /* How many entries PowerControl has. */
 size_t redfish_json_controls(const char *text, size_t len);
 

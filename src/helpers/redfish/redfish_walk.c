@@ -246,7 +246,8 @@ static void note_controls(struct redfish_walk *w, const char *text, size_t len)
 		*c = (struct control){ .chassis = w->nchassis, .index = i };
 		(void)snprintf(name, sizeof(name), "PowerControl.%u.Name", i);
 		(void)redfish_json_text(text, len, name, c->name, sizeof(c->name));
-		(void)redfish_json_values(text, len, REDFISH_POWER, 1u << i, &c->values, NULL);
+		if (redfish_json_values(text, len, REDFISH_POWER, 1u << i, &c->values, NULL) < 0)
+			c->values = (struct redfish_values){ 0 }; /* a control without a value now */
 	}
 }
 
@@ -285,9 +286,11 @@ static int add_chassis(struct redfish_walk *w, const char *path, struct errmsg *
 		return is_nothing(rc) ? 0 : rc;
 	*c = (struct chassis){ .is_named = is_listed(w->conf->chassis, path) };
 	(void)snprintf(c->path, sizeof(c->path), "%s", path);
-	(void)redfish_json_link(text, len, "Links.ContainedBy", c->within, sizeof(c->within), NULL);
-	(void)redfish_json_links(text, len, "Links.ComputerSystems", systems, ARRAY_SIZE(systems),
-				 &c->nsystems, NULL);
+	if (redfish_json_link(text, len, "Links.ContainedBy", c->within, sizeof(c->within), NULL) < 0)
+		c->within[0] = '\0';
+	if (redfish_json_links(text, len, "Links.ComputerSystems", systems, ARRAY_SIZE(systems), &c->nsystems,
+			       NULL) < 0)
+		c->nsystems = 0;
 	for (i = 0; i < RESOURCES; i++) {
 		rc = redfish_json_link(text, len, resource_link[i], c->resource[i], REDFISH_PATH_MAX, err);
 		if (rc < 0 && rc != -ENOENT)

@@ -19,6 +19,7 @@
 
 #include "src/helpers/redfish/redfish_client.h"
 #include "src/helpers/redfish/redfish_json.h"
+#include "src/libutil/must_check.h"
 
 struct redfish_walk;
 
@@ -31,14 +32,14 @@ struct redfish_sample {
 
 /* As redfish_client_create(). UUID is this machine's; "": unknown. */
 int redfish_walk_create(const struct redfish_conf *conf, const char *uuid, int stop_fd,
-			struct redfish_walk **ret, struct errmsg *err);
+			struct redfish_walk **ret, struct errmsg *err) _must_check_;
 
 /*
  * Reads the node's power or energy. Errors are those of redfish_client_get() and
  * redfish_json_values(); -ENODEV: no chassis of this node shows power or energy, or the node's
  * system is unknown.
  */
-int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err);
+int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err) _must_check_;
 
 /*
  * Calls TELL with a line for each chassis and each entry of PowerControl found since the last call. The

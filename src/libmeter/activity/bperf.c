@@ -336,7 +336,8 @@ int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, c
 		(void)errmsg_errno(err, rc, "hw: cannot open the maps");
 		goto fail;
 	}
-	(void)probes_program(p, "hw_flush", &b->flush);
+	if (probes_program(p, "hw_flush", &b->flush) < 0)
+		b->flush = -1; /* this kernel cannot run it */
 	rc = put_and_claim(b, events, err);
 	if (rc < 0)
 		goto fail;

@@ -15,6 +15,7 @@
 
 #include "src/libmeter/activity/hwevents.h"
 #include "src/libmeter/activity/probes.h"
+#include "src/libutil/must_check.h"
 
 struct bperf;
 
@@ -29,7 +30,7 @@ struct bperf;
  * event could be opened; the error of perf_event_open(2) for the first one.
  */
 int bperf_open(struct probes *p, uint32_t slot, const struct hwevents *events, const uint32_t *cpu, size_t n,
-	       struct bperf **ret, struct errmsg *err);
+	       struct bperf **ret, struct errmsg *err) _must_check_;
 
 /* Returns 0 if event number EVENT is counted, else the -errno of perf_event_open(2). */
 int bperf_error(const struct bperf *b, uint32_t event);
@@ -45,7 +46,7 @@ struct bperf_value {
  * Interrupts each CPU that runs the step, so that it adds its counts now. Kernels before 5.10
  * cannot do that, so there the counts since the last switch are missing.
  */
-int bperf_read(struct bperf *b, struct bperf_value ret[PROBES_HW_EVENTS]);
+int bperf_read(struct bperf *b, struct bperf_value ret[PROBES_HW_EVENTS]) _must_check_;
 
 /*
  * Closes the counters of this step's CPUs, so that a user's own profiler can have them. Other steps

@@ -10,12 +10,14 @@
 #include <linux/bpf.h>
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 /* Opens the map or program that is pinned at PATH. */
-int bpfsys_open(const char *path, int *ret_fd);
+int bpfsys_open(const char *path, int *ret_fd) _must_check_;
 
 /* --- maps --------------------------------------------------------------------------------- */
 
-int bpfsys_map_info(int fd, struct bpf_map_info *ret);
+int bpfsys_map_info(int fd, struct bpf_map_info *ret) _must_check_;
 
 /* Reads the value of KEY. -ENOENT: there is no such key. */
 int bpfsys_lookup(int fd, const void *key, void *value);
@@ -36,7 +38,7 @@ int bpfsys_read_range(int fd, uint32_t first, uint32_t n, void *values);
 
 /* Loads a program of N instructions under the GPL. It lives as long as its descriptor. */
 int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn *instructions, uint32_t n,
-		int *ret_fd);
+		int *ret_fd) _must_check_;
 
 /* --- programs and links ------------------------------------------------------------------- */
 
@@ -45,26 +47,26 @@ int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn
  * fexit). It stays attached as long as *RET_FD is open or another process holds the link. -EEXIST,
  * -EBUSY: it is already attached.
  */
-int bpfsys_attach(int program_fd, int *ret_fd);
+int bpfsys_attach(int program_fd, int *ret_fd) _must_check_;
 /*
  * Opens another fd of the link with that ID. -ENOENT: the link is gone. -EPERM: CAP_SYS_ADMIN is
  * needed.
  */
-int bpfsys_open_link(uint32_t id, int *ret_fd);
+int bpfsys_open_link(uint32_t id, int *ret_fd) _must_check_;
 struct bpfsys_link {
 	uint32_t id;
 	uint64_t cgroup_id; /* 0: not attached to a cgroup, or no more */
 };
-int bpfsys_link_info(int fd, struct bpfsys_link *ret);
+int bpfsys_link_info(int fd, struct bpfsys_link *ret) _must_check_;
 
 /* Attaches a program to a cgroup. TYPE is such as BPF_CGROUP_INET_INGRESS. */
-int bpfsys_attach_cgroup(int program_fd, int cgroup_fd, enum bpf_attach_type type, int *ret_fd);
+int bpfsys_attach_cgroup(int program_fd, int cgroup_fd, enum bpf_attach_type type, int *ret_fd) _must_check_;
 
 /*
  * Runs the BPF iterator PROGRAM_FD. Its output can be read once from *RET_FD. MAP_FD is the map
  * whose elements it visits, or -1 if it visits something else.
  */
-int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd);
+int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd) _must_check_;
 
 /*
  * Runs a raw_tp program once on CPU, by an interrupt of the task that runs there. ARG[n] is the
@@ -73,6 +75,6 @@ int bpfsys_iterate(int program_fd, int map_fd, int *ret_fd);
  */
 int bpfsys_run_on(int program_fd, uint32_t cpu, const uint64_t *arg, uint32_t n);
 /* Runs a program once on the present CPU, without a context. *RET is its return value. */
-int bpfsys_run(int program_fd, uint32_t *ret);
+int bpfsys_run(int program_fd, uint32_t *ret) _must_check_;
 
 #endif

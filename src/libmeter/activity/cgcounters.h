@@ -60,7 +60,7 @@ struct cgcounters;
  * -EACCES: we may not use it. For instructions and misses, ask cgcounters_has().
  */
 int cgcounters_create(const struct pmu *pmu, uint32_t cpu, unsigned int max_fds, struct cgcounters **ret,
-		      struct errmsg *err);
+		      struct errmsg *err) _must_check_;
 /* Call it after all sets are closed. NULL: no-op. */
 void cgcounters_destroy(struct cgcounters *c);
 bool cgcounters_has(const struct cgcounters *c, enum event e);
@@ -92,7 +92,7 @@ struct cgcounters_cpu {
  * CPU fails, all of the call fails, since shares made from half the CPUs would be wrong.
  */
 int cgcounters_open(struct cgcounters *c, const struct cgroup_paths *paths, const uint32_t *cpu, size_t n,
-		    struct cgcounters_set **ret);
+		    struct cgcounters_set **ret) _must_check_;
 void cgcounters_close(struct cgcounters_set *set);
 
 /*

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "src/libutil/must_check.h"
+
 /*
  * Moves process PID and the processes of its group out of the step's cgroups, in each hierarchy. They must be
  * in the cgroups of the calling process. Does nothing if the processes have ended, or in a hierarchy where
@@ -25,6 +27,6 @@ int cgleave(pid_t pid);
  * slurmstepd.scope, where Slurm puts what belongs to no job; on v1 the cgroup above those of users. -ENOENT:
  * PATH is not in a step or job; -ENAMETOOLONG: RET is too small.
  */
-int cgleave_path(const char *path, bool is_v2, char *ret, size_t size);
+int cgleave_path(const char *path, bool is_v2, char *ret, size_t size) _must_check_;
 
 #endif

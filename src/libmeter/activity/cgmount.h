@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "src/libutil/must_check.h"
+
 /*
  * The paths of a step's cgroup as /proc/PID/cgroup of a task names it, cut after the step's folder. "": the
  * step has no cgroup in that hierarchy.
@@ -32,13 +34,14 @@ static inline const char *cgroup_paths_v1(const struct cgroup_paths *p)
  * the mount shows only a part of the hierarchy (a bind mount, a container), the root of that part
  * is cut off PATH.
  */
-bool cgmount_match(const char *line, const char *controller, const char *path, char *ret, size_t size);
+bool cgmount_match(const char *line, const char *controller, const char *path, char *ret,
+		   size_t size) _must_check_;
 
 /*
  * Finds the folder of cgroup PATH in the first mount that has it. -ENOENT: no mount has it; or
  * another -errno.
  */
-int cgmount_find(const char *controller, const char *path, char *ret, size_t size);
+int cgmount_find(const char *controller, const char *path, char *ret, size_t size) _must_check_;
 
 /*
  * Mount points of the hierarchies, as the calling process sees them. Only mounts of a whole
@@ -68,6 +71,6 @@ int cgmount_open_step(const char *controller, const char *path, const char *file
  * "step_"; it is "" if the hierarchy has none. -ENAMETOOLONG: a path does not fit, and nothing is
  * written.
  */
-int cgmount_step_paths(FILE *f, struct cgroup_paths *ret);
+int cgmount_step_paths(FILE *f, struct cgroup_paths *ret) _must_check_;
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/libutil/must_check.h"
+
 struct cputime_procs;
 
 /*
@@ -17,7 +19,7 @@ struct cputime_procs;
  * used. Else FOLDER_FD is the cgroup's folder; the caller keeps it open until
  * cputime_procs_destroy().
  */
-int cputime_procs_create(int folder_fd, pid_t root, struct cputime_procs **ret);
+int cputime_procs_create(int folder_fd, pid_t root, struct cputime_procs **ret) _must_check_;
 
 /*
  * Returns user plus system time of all processes in the group, and of those that were seen in an
@@ -26,7 +28,7 @@ int cputime_procs_create(int folder_fd, pid_t root, struct cputime_procs **ret);
  * it. The result may decrease for a while: the time of an ended child is missing until its parent
  * waits for it. -errno: the folder is gone; -ENOMEM.
  */
-int cputime_procs_read(struct cputime_procs *p, uint64_t *ret_busy_ns);
+int cputime_procs_read(struct cputime_procs *p, uint64_t *ret_busy_ns) _must_check_;
 
 void cputime_procs_destroy(struct cputime_procs *p);
 

@@ -10,6 +10,7 @@
 #include "src/libcore/detail.h"
 #include "src/libcore/settings.h"
 #include "src/libmeter/activity/probes.h"
+#include "src/libutil/must_check.h"
 
 struct fsio;
 
@@ -17,7 +18,7 @@ struct fsio;
  * Call it after probes_hold(PROBES_IO) and probes_register(). P must stay open until fsio_close().
  */
 int fsio_open(struct probes *p, uint32_t slot, const struct settings *s, struct fsio **ret,
-	      struct errmsg *err);
+	      struct errmsg *err) _must_check_;
 void fsio_close(struct fsio *io);
 
 /* Adds the mount points that process PID sees to those known. Cheap if there are no new ones. */

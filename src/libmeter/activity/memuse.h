@@ -21,12 +21,12 @@
 struct memuse;
 
 /* -ENOENT: no cgroup of the step can be read. */
-int memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err);
+int memuse_open(const struct cgroup_paths *paths, struct memuse **ret, struct errmsg *err) _must_check_;
 /*
  * Reads the memory held now. It costs tens of microseconds; without a memory cgroup, some more for
  * each process. That is too much for every tick. -errno: the cgroup is gone.
  */
-int memuse_read(struct memuse *m, uint64_t *ret_bytes);
+int memuse_read(struct memuse *m, uint64_t *ret_bytes) _must_check_;
 /*
  * The memory of a step by kind, in bytes. UINT64_MAX: not known. If it is read from the processes,
  * only HELD and RSS are known, and RSS includes shared memory. Costs as much as memuse_read(), on
@@ -39,7 +39,7 @@ struct memuse_kinds {
 	uint64_t page_cache;	   /* without shared memory, which HELD includes */
 	uint64_t swap;
 };
-int memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret);
+int memuse_read_kinds(struct memuse *m, struct memuse_kinds *ret) _must_check_;
 /*
  * Returns true if memuse_read_kinds() must open files: a list and one file per process, if there is
  * no memory cgroup.
@@ -57,14 +57,14 @@ struct memuse_record {
 	uint64_t swap_peak;
 	uint64_t oom_kills;
 };
-int memuse_read_record(const struct cgroup_paths *paths, struct memuse_record *ret);
+int memuse_read_record(const struct cgroup_paths *paths, struct memuse_record *ret) _must_check_;
 
 /* Reads the memory that the whole node holds (AnonPages and Shmem) from an open /proc/meminfo. */
-int memuse_node(int meminfo_fd, uint64_t *ret_bytes);
+int memuse_node(int meminfo_fd, uint64_t *ret_bytes) _must_check_;
 
 /*
  * Parses the text of a memory.stat as memuse_read() does; public for tests. -EINVAL: it is not one.
  */
-int memuse_parse(const char *text, bool is_v2, uint64_t *ret_bytes);
+int memuse_parse(const char *text, bool is_v2, uint64_t *ret_bytes) _must_check_;
 
 #endif

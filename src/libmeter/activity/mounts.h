@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/libutil/must_check.h"
+
 struct mounts;
 
 /*
@@ -24,7 +26,7 @@ struct mount_point {
 };
 
 /* Makes a table without mounts. -ENOMEM. */
-int mounts_create(struct mounts **ret);
+int mounts_create(struct mounts **ret) _must_check_;
 /* NULL: no-op. */
 void mounts_destroy(struct mounts *m);
 

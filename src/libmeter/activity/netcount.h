@@ -9,6 +9,7 @@
 
 #include "src/libcore/detail.h"
 #include "src/libmeter/activity/probes.h"
+#include "src/libutil/must_check.h"
 
 struct netcount;
 
@@ -17,7 +18,7 @@ struct netcount;
  * programs are not loaded (probes_why()). -ENODEV: the cgroup is gone. -EPERM: CAP_NET_ADMIN is
  * missing, or programs attached to a cgroup above do not allow others.
  */
-int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct errmsg *err);
+int netcount_open(struct probes *p, int cgroup_fd, struct netcount **ret, struct errmsg *err) _must_check_;
 
 /*
  * Sets the metrics in VALUES, and the counts by kind of packet in DETAIL, which may be NULL. Call

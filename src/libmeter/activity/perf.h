@@ -35,13 +35,13 @@ struct perf_target {
  * each. Some of the process's file descriptors are left unused for its own work; events beyond that
  * have REASON_NO_COUNTER. -ENOMEM.
  */
-int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg *err);
+int perf_open(const struct perf_target *target, struct perf **ret, struct errmsg *err) _must_check_;
 
 /*
  * Writes into BUF the first event of the user's own that is not counted, and why. Returns false if
  * all are counted.
  */
-bool perf_lacks_own(const struct perf *p, char *buf, size_t size);
+bool perf_lacks_own(const struct perf *p, char *buf, size_t size) _must_check_;
 
 /*
  * Closes the hardware counters for good if a user's own profiler needs them. That is assumed if

@@ -13,12 +13,13 @@
 
 #include "src/libmeter/activity/hwevents.h"
 #include "src/libmeter/sensor/perf_event.h"
+#include "src/libutil/must_check.h"
 
 struct perf_set;
 
 /* EVENTS is copied. Events that already have a reason are not opened. -ENOMEM. */
 int perf_set_create(const struct perf_event_ops *ops, void *ctx, const struct hwevents *events,
-		    struct perf_set **ret);
+		    struct perf_set **ret) _must_check_;
 /* Closes the counters, unless the descriptors were closed by others and reused. NULL: no-op. */
 void perf_set_destroy(struct perf_set *s);
 
@@ -78,7 +79,7 @@ int perf_task_open(struct perf_set *s, const pid_t *pid, size_t n);
 int perf_cgroup_open(struct perf_set *s, int cgroup_fd, pid_t pid);
 
 /* Returns the CPUs that PID's step may use in *RET, which the caller frees. -ENOMEM, -errno. */
-int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n);
+int perf_cgroup_cpus(pid_t pid, uint32_t **ret, size_t *ret_n) _must_check_;
 
 /*
  * --- does a user's own profiler run in a step? perf_profiler.c ---------------------------------

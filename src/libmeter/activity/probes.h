@@ -28,7 +28,7 @@ struct probes;
  * -EACCES: we lack the rights, or others may write to DIR. -EPROTO: its maps have another ABI. After each of
  * these errors, metrics get REASON_NO_BPF. The caller logs all but -ENOENT.
  */
-int probes_open(const char *dir, struct probes **ret, struct errmsg *err);
+int probes_open(const char *dir, struct probes **ret, struct errmsg *err) _must_check_;
 /* Closes all links and maps. Registered slots stay registered. NULL: no-op. */
 void probes_close(struct probes *p);
 
@@ -60,8 +60,8 @@ uint32_t probes_row_size(const char *name, uint32_t shards);
  * and closed by probes_close(). -ENOENT: it was not loaded. Only root can write to DIR, and the ABI
  * was checked, so the sizes of maps are not checked again.
  */
-int probes_map(struct probes *p, const char *name, int *ret_fd);
-int probes_program(struct probes *p, const char *name, int *ret_fd);
+int probes_map(struct probes *p, const char *name, int *ret_fd) _must_check_;
+int probes_program(struct probes *p, const char *name, int *ret_fd) _must_check_;
 
 /* One of several steps that are read together. The counts of SLOT go to VALUES. */
 struct values;
@@ -111,7 +111,7 @@ bool probes_drop(struct probes *p, enum probes_group group);
  * existed.
  */
 int probes_register(struct probes *p, uint64_t cgroup_v2_id, uint64_t cgroup_v1_id, uint32_t groups,
-		    uint32_t *ret_slot);
+		    uint32_t *ret_slot) _must_check_;
 /* Frees the slot. Removes the object's pins if this was the last user or step. */
 void probes_release(struct probes *p, uint32_t slot);
 /*
@@ -123,7 +123,7 @@ bool probes_leave(struct probes *p, uint32_t slot);
 /* --- who keeps it loaded ------------------------------------------------------------------ */
 
 /* Gives the owner of the slot. -ENOENT: the slot has no owner. */
-int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret);
+int probes_owner(struct probes *p, uint32_t slot, struct probes_owner *ret) _must_check_;
 
 /* Keeps the object loaded as long as process PID lives, or until probes_user_remove(). */
 int probes_user_add(struct probes *p, pid_t pid);
@@ -150,7 +150,7 @@ struct probes_dead {
  * Counts the users of the object, and lists the dead ones in RET_DEAD, which may be NULL. Changes
  * nothing. -ENOENT: the object is being removed.
  */
-int probes_count(struct probes *p, struct probes_count *ret, struct probes_dead *ret_dead);
+int probes_count(struct probes *p, struct probes_count *ret, struct probes_dead *ret_dead) _must_check_;
 /*
  * Frees the slots and users that probes_count() found dead, if they have not changed since. The counts in the
  * slots are lost, so slurmd reads them before. Call it with probes_lock() held: otherwise, two processes
@@ -168,7 +168,7 @@ void probes_reap(struct probes *p, const struct probes_dead *dead);
  * which is created, and lasts as long as *RET_FD is open. WAIT_NS limits the wait; UINT64_MAX: no
  * limit. -EWOULDBLOCK: the limit is reached. -EPERM: others may write to DIR.
  */
-int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err);
+int probes_lock(const char *dir, uint64_t wait_ns, int *ret_fd, struct errmsg *err) _must_check_;
 
 /* Removes DIR/SUB with all pins in it. DIR stays, since the lock is on it. */
 void probes_unpin(const char *dir, const char *sub);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "src/libmeter/activity/probes.h"
+#include "src/libutil/must_check.h"
 
 struct probes_fd {
 	char name[32];
@@ -47,7 +48,7 @@ int probes_check_folder(const char *dir, const struct stat *st, struct errmsg *e
  * Maps the array NAME into memory, shared with the BPF programs. PROT is as in mmap(2). RET is the
  * address of a pointer, which the caller unmaps.
  */
-int probes_map_memory(struct probes *p, const char *name, size_t size, int prot, void *ret);
+int probes_map_memory(struct probes *p, const char *name, size_t size, int prot, void *ret) _must_check_;
 
 /*
  * Makes the BPF programs look up cgroups again, without their cache. Call it after a

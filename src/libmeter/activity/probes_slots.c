@@ -302,11 +302,11 @@ static void empty_places(struct probes *p, uint32_t slot)
  */
 static uint32_t own_tgid(struct probes *p)
 {
-	uint32_t tgid = (uint32_t)getpid();
+	uint32_t tgid;
 	int fd;
 
-	if (probes_program(p, "task_self", &fd) == 0)
-		(void)bpfsys_run(fd, &tgid);
+	if (probes_program(p, "task_self", &fd) < 0 || bpfsys_run(fd, &tgid) < 0)
+		return (uint32_t)getpid();
 	return tgid;
 }
 

@@ -24,7 +24,7 @@ struct rdma;
  * Opens the ports below SYSROOT (the setting SysRoot) and remembers their counters as the start
  * values. -ENODEV: there is no port. -ENOMEM. Others: /sys/class/infiniband cannot be read.
  */
-int rdma_open(const char *sysroot, struct rdma **ret, struct errmsg *err);
+int rdma_open(const char *sysroot, struct rdma **ret, struct errmsg *err) _must_check_;
 /*
  * Sets METRIC_RDMA_* to the traffic of all ports since rdma_open(). DETAIL, which may be NULL, gets
  * it by port.

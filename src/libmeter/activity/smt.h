@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 /* The weight of a cycle while the sibling is idle. */
 #define SMT_ONE 1024u
 /* /proc/stat counts in steps of 10 ms, so shorter windows would be noise. */
@@ -21,7 +23,7 @@ struct smt;
 /*
  * Reads which CPUs are siblings, below SYS_ROOT. If sysfs does not tell, no CPU has one. -ENOMEM.
  */
-int smt_open(const char *sys_root, uint32_t ncpus, struct smt **ret);
+int smt_open(const char *sys_root, uint32_t ncpus, struct smt **ret) _must_check_;
 void smt_close(struct smt *s);
 
 /* Returns true if any CPU has a sibling. */

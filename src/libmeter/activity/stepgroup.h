@@ -28,7 +28,7 @@ struct stepgroup;
  * cgroup. -ESRCH: PID[0] or all of PID have ended. -ENOSPC: RET_PATH is too small.
  */
 int stepgroup_create(const pid_t *pid, size_t n, struct stepgroup **ret, char *ret_path, size_t size,
-		     struct errmsg *err);
+		     struct errmsg *err) _must_check_;
 
 /* Returns a descriptor of the folder, borrowed. */
 int stepgroup_fd(const struct stepgroup *g);

@@ -11,6 +11,7 @@
 
 #include "src/libcore/metric.h"
 #include "src/libmeter/activity/probes.h"
+#include "src/libutil/must_check.h"
 
 struct taskcount;
 
@@ -18,7 +19,7 @@ struct taskcount;
  * Opens the counters of the registered SLOT. Somebody must hold PROBES_TASKS (probes_hold()). P is
  * borrowed until taskcount_close(). -ENOENT: the BPF map or program is missing. -ENOMEM.
  */
-int taskcount_open(struct probes *p, uint32_t slot, struct taskcount **ret);
+int taskcount_open(struct probes *p, uint32_t slot, struct taskcount **ret) _must_check_;
 
 /*
  * Sets the sums over ended and living tasks since probes_register(): I/O, CPU time, switches,

@@ -14,6 +14,7 @@
 
 #include "src/libcore/metric.h"
 #include "src/libmeter/activity/probes.h"
+#include "src/libutil/must_check.h"
 
 struct tcpcount;
 
@@ -21,7 +22,7 @@ struct tcpcount;
  * Call it after probes_hold(PROBES_TCP) and probes_register(). P is borrowed until
  * tcpcount_close(). -EOPNOTSUPP: the group is not loaded.
  */
-int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret);
+int tcpcount_open(struct probes *p, uint32_t slot, struct tcpcount **ret) _must_check_;
 
 /*
  * Sets METRIC_TCP_* to the traffic since probes_register(). Open connections are included, also

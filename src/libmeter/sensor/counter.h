@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/libutil/must_check.h"
+
 /*
  * Returns the most energy that one counter of at most MAX_W can count in DT_NS. A larger jump is a
  * reset or a garbled reading, never energy. Without this bound, a counter that is reset to 0 looks
@@ -36,7 +38,7 @@ uint64_t counter_bound_uj(uint64_t max_w, uint64_t dt_ns); /* saturates at UINT6
  * wrap, so it was reset.
  */
 int counter_delta(uint64_t prev_uj, uint64_t cur_uj, uint64_t range_uj, uint64_t bound_uj,
-		  uint64_t *ret_delta_uj, bool *ret_wrapped);
+		  uint64_t *ret_delta_uj, bool *ret_wrapped) _must_check_;
 
 /* What counter_advance() remembers besides the base. Set the two limits, and zero the rest. */
 struct counter {
@@ -57,7 +59,7 @@ struct counter {
  * those of counter_delta().
  */
 int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint64_t dt_ns,
-		    uint64_t *ret_delta_uj, bool *ret_wrapped);
+		    uint64_t *ret_delta_uj, bool *ret_wrapped) _must_check_;
 
 /* Says that a reading failed, DT_NS after the previous one. */
 void counter_miss(struct counter *c, uint64_t dt_ns);

@@ -8,6 +8,7 @@
 
 #include "src/libmeter/sensor/counter.h"
 #include "src/libmeter/sensor/source.h"
+#include "src/libutil/must_check.h"
 
 /*
  * Takes a reading of the counter that STATE saves as NAME and "NAME age", DT_NS after the previous
@@ -16,7 +17,7 @@
  * -ENOSPC or -ENAMETOOLONG from STATE. After an error, the next good reading yields the energy.
  */
 int counter_state_advance(struct counter *c, struct source_state *state, const char *name, int read_rc,
-			  uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj, bool *ret_wrapped);
+			  uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj, bool *ret_wrapped) _must_check_;
 
 /* Forgets the base, so that the next reading is the first. */
 void counter_state_forget(struct counter *c, struct source_state *state, const char *name);

@@ -76,11 +76,11 @@ static void read_cpuinfo(FILE *f, struct cpuinfo *c)
 			c->vendor = vendor_of(v);
 		for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 			v = value_of(line, numbers[i].key);
-			if (v) { /* not a number: stays unknown */
+			if (v) {
 				uint64_t *n = (void *)((char *)c + numbers[i].offset);
 
-				if (parse_u64(v, n) < 0)
-					(void)parse_hex(v, n);
+				if (parse_u64(v, n) < 0 && parse_hex(v, n) < 0)
+					*n = UINT64_MAX;
 			}
 		}
 	}

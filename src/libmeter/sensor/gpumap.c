@@ -123,8 +123,8 @@ static void find_render_node(struct gpumap *m, uint64_t minor, struct gpumap_fil
 
 	if (minor < FIRST_RENDER_NODE || minor > UINT32_MAX)
 		return;
-	if (!m->kfd)
-		(void)kfd_open(m->root, &m->kfd);
+	if (!m->kfd && kfd_open(m->root, &m->kfd) < 0)
+		m->kfd = NULL; /* not an AMD GPU */
 	first = (unsigned int)minor;
 	partitions = 1;
 	if (m->kfd)

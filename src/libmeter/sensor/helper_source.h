@@ -9,6 +9,7 @@
 #define CEEMS_HELPER_SOURCE_H
 
 #include "src/libmeter/sensor/source.h"
+#include "src/libutil/must_check.h"
 
 struct helper_source_setup {
 	enum source_id id;
@@ -34,11 +35,11 @@ struct helper_source_setup {
  * -ENOENT: the program is missing.
  */
 int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,
-		       struct source **ret, struct errmsg *err);
+		       struct source **ret, struct errmsg *err) _must_check_;
 
 /* These are members of struct source_ops. */
 int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
-		       struct reading *ret);
+		       struct reading *ret) _must_check_;
 size_t helper_source_gpus(const struct source *s, struct gpu_reading *ret, size_t max);
 size_t helper_source_instances(const struct source *s, const struct gpu_instance_reading **ret);
 const struct gpu_slices *helper_source_slices(const struct source *s);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "src/libmeter/sensor/source.h"
+#include "src/libutil/must_check.h"
 
 /*
  * The longest gap for a sensor that is read at every tick: twice the longest SampleInterval. So
@@ -33,7 +34,7 @@ struct integrate {
  * good one covers its time. -ESTALE: the sample is older than the last one and is ignored. -ETIME:
  * the sample is more than max_gap_ns away from the last one, and becomes the new start.
  */
-int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_t *ret_uj);
+int integrate_add(struct integrate *i, uint64_t power_mw, uint64_t t_ns, uint64_t *ret_uj) _must_check_;
 
 /*
  * Adds a power sample for a source's read(). The last sample is saved in STATE as "NAME ns" and

@@ -8,10 +8,12 @@
 #ifndef CEEMS_KFD_H
 #define CEEMS_KFD_H
 
+#include "src/libutil/must_check.h"
+
 struct kfd;
 
 /* Reads the topology below ROOT. -ENODEV: it has no GPU. -ENOMEM. */
-int kfd_open(const char *root, struct kfd **ret);
+int kfd_open(const char *root, struct kfd **ret) _must_check_;
 void kfd_close(struct kfd *k);
 
 /*

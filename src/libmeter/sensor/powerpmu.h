@@ -9,6 +9,7 @@
 
 #include "src/libmeter/sensor/perf_event.h"
 #include "src/libmeter/sensor/source.h"
+#include "src/libutil/must_check.h"
 
 struct powerpmu;
 
@@ -18,11 +19,12 @@ struct powerpmu;
  * DRAM. *RET borrows OPS and CTX.
  */
 int powerpmu_open(const char *sys_root, const struct perf_event_ops *ops, void *ctx, struct powerpmu **ret,
-		  struct errmsg *err);
+		  struct errmsg *err) _must_check_;
 void powerpmu_close(struct powerpmu *p);
 
 /* As in struct source_ops, except that the first read ignores STATE and is only the base for later ones. */
-int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state, struct reading *ret);
+int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state,
+		  struct reading *ret) _must_check_;
 size_t powerpmu_zones(const struct powerpmu *p, struct source_zone *ret, size_t max);
 void powerpmu_describe(const struct powerpmu *p, char *buf, size_t size);
 

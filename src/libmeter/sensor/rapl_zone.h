@@ -40,7 +40,8 @@ struct rapl_zone {
  * package again; so is a zone without energy_uj. A zone that may not be read is listed with fd -1.
  * -ENODEV: there are no zones. The caller frees *RET with rapl_zone_free().
  */
-int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n, struct errmsg *err);
+int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
+		   struct errmsg *err) _must_check_;
 void rapl_zone_free(struct rapl_zone *zones, size_t n);
 
 #endif

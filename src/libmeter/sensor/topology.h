@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "src/libcore/domain.h"
+#include "src/libutil/must_check.h"
 
 struct topology {
 	uint32_t ncpus;			   /* entries of cpu_socket: the highest number + 1 */
@@ -21,6 +22,6 @@ struct topology {
  * in a firmware table. A CPU without that file is on socket 0. NCPUS is the least number of CPUs
  * that *RET lists. The caller frees *RET with free(). -ENOMEM.
  */
-int topology_read(const char *sys_root, uint32_t ncpus, struct topology **ret);
+int topology_read(const char *sys_root, uint32_t ncpus, struct topology **ret) _must_check_;
 
 #endif

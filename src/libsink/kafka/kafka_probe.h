@@ -22,6 +22,6 @@ struct kafka_probe {
  * -EHOSTUNREACH: no answer in TIMEOUT_NS. ERR has the client's message.
  */
 int kafka_probe(const char *conf_path, const char *topic, const char *start_topic, uint64_t timeout_ns,
-		struct kafka_probe *ret, struct errmsg *err);
+		struct kafka_probe *ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/libsink/mariadb/mariadb_client.h"
+#include "src/libutil/must_check.h"
 
 #define DB_PARTITION_BACK 13 /* a table without partitions gets those of so many past months */
 #define DB_PARTITION_AHEAD 3 /* and every table those of so many coming months */
@@ -26,7 +27,7 @@
  * Counts the months after NOW (Unix seconds) that have a partition of job. *RET is -1: not
  * even the month of NOW has.
  */
-int db_partition_ahead(MYSQL *m, uint64_t now, int *ret, struct errmsg *err);
+int db_partition_ahead(MYSQL *m, uint64_t now, int *ret, struct errmsg *err) _must_check_;
 
 /*
  * Makes the missing partitions of TABLE, up to DB_PARTITION_AHEAD months after NOW (Unix seconds). If TABLE
@@ -35,6 +36,6 @@ int db_partition_ahead(MYSQL *m, uint64_t now, int *ret, struct errmsg *err);
  * as long as the session's lock_wait_timeout.
  */
 int db_partition_ensure(MYSQL *m, const char *table, uint64_t now, bool dry_run, size_t *ret_added,
-			struct errmsg *err);
+			struct errmsg *err) _must_check_;
 
 #endif

@@ -31,7 +31,8 @@ int mariadb_client_check(const char *defaults_file, struct errmsg *err);
  * reconnect by itself. OPTIONS: MARIADB_CLIENT_ASYNC or 0. FLAGS: CLIENT_* of libmariadb.
  */
 int mariadb_client_open(const char *defaults_file, const char *database, uint64_t timeout_ns,
-			unsigned int options, unsigned long flags, MYSQL **ret, struct errmsg *err);
+			unsigned int options, unsigned long flags, MYSQL **ret,
+			struct errmsg *err) _must_check_;
 void mariadb_client_close(MYSQL *m);
 
 /*
@@ -40,10 +41,10 @@ void mariadb_client_close(MYSQL *m);
 int mariadb_client_query(MYSQL *m, const char *sql, struct errmsg *err);
 
 /* Runs SQL and gives its first value, a number. -ENOENT: no row, or NULL. -EIO as mariadb_client_query(). */
-int mariadb_client_number(MYSQL *m, const char *sql, uint64_t *ret, struct errmsg *err);
+int mariadb_client_number(MYSQL *m, const char *sql, uint64_t *ret, struct errmsg *err) _must_check_;
 
 /* Gives the highest applied version in schema_version; 0: there is no such table. */
-int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err);
+int mariadb_client_schema(MYSQL *m, uint64_t *ret, struct errmsg *err) _must_check_;
 
 /*
  * Takes the lock of this database that everybody takes before altering its tables. It is held until the

@@ -8,6 +8,7 @@
 
 #include "src/libsink/mariadb/mariadb_client.h"
 #include "src/libsink/sqlrow.h"
+#include "src/libutil/must_check.h"
 
 #define UPSERT_ROWS_MAX 500
 #define UPSERT_CACHED 8
@@ -39,6 +40,6 @@ void mariadb_upsert_reset(struct mariadb_upsert *u);
  * message. -ENOMEM.
  */
 int mariadb_upsert_bind(struct mariadb_upsert *u, MYSQL *m, const struct sqlrow *rows, size_t first, size_t n,
-			MYSQL_STMT **ret, struct errmsg *err);
+			MYSQL_STMT **ret, struct errmsg *err) _must_check_;
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/libutil/must_check.h"
+
 #define OTLP_NAME_MAX 96
 
 /* Whether a member may be sent without OtlpUsers. */
@@ -23,6 +25,6 @@ enum otlp_private {
  * is not sent. The name is a constant or in BUF[size], OTLP_NAME_MAX bytes. WITH_USERS is
  * OtlpUsers.
  */
-const char *otlp_name(const char *path, bool is_step, bool with_users, char *buf, size_t size);
+const char *otlp_name(const char *path, bool is_step, bool with_users, char *buf, size_t size) _must_check_;
 
 #endif

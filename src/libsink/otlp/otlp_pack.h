@@ -10,10 +10,12 @@
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 
+#include "src/libutil/must_check.h"
+
 /*
  * Writes M as JSON (IS_JSON) or protobuf, compressed, to *RET, which the caller frees. Returns 0 or
  * -ENOMEM.
  */
-int otlp_pack(const ProtobufCMessage *m, bool is_json, void **ret, size_t *ret_len);
+int otlp_pack(const ProtobufCMessage *m, bool is_json, void **ret, size_t *ret_len) _must_check_;
 
 #endif

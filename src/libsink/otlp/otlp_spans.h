@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "src/libsink/sink.h"
+#include "src/libutil/must_check.h"
 
 struct otlp_spans;
 
@@ -30,6 +31,6 @@ size_t otlp_spans_count(const struct otlp_spans *o);
  * Writes the request, gzip-compressed, to *RET, which the caller frees. IS_JSON: as JSON, else as
  * protobuf. Returns 0 or -ENOMEM.
  */
-int otlp_spans_pack(const struct otlp_spans *o, bool is_json, void **ret, size_t *ret_len);
+int otlp_spans_pack(const struct otlp_spans *o, bool is_json, void **ret, size_t *ret_len) _must_check_;
 
 #endif

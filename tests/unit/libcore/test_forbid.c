@@ -95,7 +95,7 @@ static void test_request(void)
 	struct perf_request r;
 	char text[FORBID_TEXT_MAX];
 
-	(void)perf_request_parse("hw,io,events:a,b", &r, NULL);
+	require(perf_request_parse("hw,io,events:a,b", &r, NULL) == 0);
 	forbid_request(PERF_GROUP_IO | FORBID_TRACE, &r);
 	is_u64(r.groups, PERF_GROUP_HW | PERF_GROUP_SW | PERF_GROUP_EVENTS, "a group is taken out");
 	is_u64(r.nevents, 2, "events stay");

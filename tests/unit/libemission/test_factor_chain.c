@@ -174,7 +174,7 @@ static void test_setup(void)
 	struct factor_chain c;
 	struct errmsg err = { 0 };
 
-	(void)settings_load("/nonexistent", &s, &err);
+	require(settings_load("/nonexistent", &s, &err) == -ENOENT);
 	is_int(factor_chain_setup(&s, &c, &err), 0, "by default");
 	is_int(c.fixed.kind, EMISSION_DEFAULT, "the world mean");
 	is_str(c.region, "", "no region");

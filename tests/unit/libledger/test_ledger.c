@@ -616,7 +616,7 @@ static void show_tick_cost(void)
 	for (i = 0; i < 64; i++) {
 		struct ledger_identity id = ident(1 + i / 2, i % 2 ? 0 : LEDGER_STEP_EXTERN);
 
-		(void)ledger_claim(f.l, &id, &slot);
+		require(ledger_claim(f.l, &id, &slot) == 0);
 		f.busy_ns[slot] = i;
 	}
 	(void)fake_tick(&f, 0, 0, 0);

@@ -147,7 +147,7 @@ static bool is_attached(const char *dir)
 
 	if (probes_open(dir, &p, NULL) < 0)
 		return false;
-	(void)probes_count(p, &c, NULL);
+	require(probes_count(p, &c, NULL) == 0);
 	probes_close(p);
 	return c.holds > 0;
 }

@@ -111,7 +111,7 @@ static void snapshot(const struct settings *s)
 	struct ledger *l = NULL;
 
 	if (ledger_open(s->ledger_dir, "n1", false, &l, NULL) == 0)
-		ledger_snapshot(l, &page);
+		require(ledger_snapshot(l, &page) == 0);
 	ledger_close(l);
 }
 
@@ -230,7 +230,7 @@ static void test_conservation(const struct settings *s, unsigned int nsteps)
 			struct account a;
 
 			/* nobody ticks meanwhile, so there is nothing to wait for */
-			(void)ledger_finish(l, slot[i], (uint64_t)(i + 1) * 1000000, 0, &a);
+			require(ledger_finish(l, slot[i], (uint64_t)(i + 1) * 1000000, 0, &a) < 0);
 			feed(900000, 100, 2);
 			sampler_tick(sampler);
 			ledger_leave(l, slot[i]);
@@ -270,7 +270,7 @@ static void test_lost(void)
 			continue;
 		}
 		sampler_tick(sampler);
-		(void)ledger_claim(l, &id, &slot);
+		require(ledger_claim(l, &id, &slot) == 0);
 		feed(1000000, 10, 3);
 		sampler_tick(sampler);
 		feed(1000000, 10, 3);
@@ -279,7 +279,7 @@ static void test_lost(void)
 		is_int(ledger_job_total(l, id.job_id, &job, NULL, NULL), 0, "  and its job");
 		ok((step.lost_ns != 0) == is_lost && job.lost_ns == step.lost_ns,
 		   "  know for how long a source was lost: %s", is_lost ? "some time" : "never");
-		(void)ledger_finish(l, slot, 0, 0, &step);
+		require(ledger_finish(l, slot, 0, 0, &step) < 0);
 		ledger_leave(l, slot);
 		sampler_tick(sampler);
 		ledger_close(l);
@@ -484,8 +484,8 @@ static int sampler_cpus(cpu_set_t *ret)
 		pid_t tid = atoi(e->d_name);
 
 		(void)snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
-		(void)fileio_read_line("/", path, comm, sizeof(comm));
-		if (tid && !strcmp(comm, "ceems-sampler"))
+		if (fileio_read_line("/", path, comm, sizeof(comm)) >= 0 && tid &&
+		    !strcmp(comm, "ceems-sampler"))
 			rc = sched_getaffinity(tid, sizeof(*ret), ret);
 	}
 	if (d)

@@ -32,9 +32,9 @@ static struct account run_step(struct busy_node *n, struct sampler *s, struct le
 		return a;
 	n->busy_ticks += 100; /* a second of each processor */
 	busy_node_write(n);
-	(void)ledger_finish(l, slot, busy_ns, /* timeout_ns= */ 0, &a); /* nobody ticks meanwhile */
+	require(ledger_finish(l, slot, busy_ns, /* timeout_ns= */ 0, &a) < 0); /* nobody ticks meanwhile */
 	(void)sampler_tick(s);
-	(void)ledger_step_energy(l, slot, &a);
+	require(ledger_step_energy(l, slot, &a) == 0);
 	ledger_leave(l, slot);
 	(void)sampler_tick(s);
 	return a;

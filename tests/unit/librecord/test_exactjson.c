@@ -91,7 +91,7 @@ static void test_texts(void)
 {
 	json_t *v = NULL;
 
-	(void)exactjson_load("[\"\",\"a\",1.5,1,null]", 19, &v, NULL);
+	require(exactjson_load("[\"\",\"a\",1.5,1,null]", 19, &v, NULL) == 0);
 	ok(exactjson_is_text(json_array_get(v, 0)) && exactjson_is_text(json_array_get(v, 1)), "texts");
 	ok(!exactjson_is_text(json_array_get(v, 2)) && !exactjson_is_text(json_array_get(v, 3)) &&
 		   !exactjson_is_text(json_array_get(v, 4)) && !exactjson_is_text(NULL),

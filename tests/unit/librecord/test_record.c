@@ -215,8 +215,8 @@ static void test_values(void)
 	unsigned int m;
 	unsigned int same = 0;
 
-	(void)record_to_json(r, &json, &len, NULL);
-	(void)record_from_json(json, len, &back, NULL);
+	require(record_to_json(r, &json, &len, NULL) == 0);
+	require(record_from_json(json, len, &back, NULL) == 0);
 	metric_foreach(m)
 		same += values_has(&back->steps[0].values, (enum metric)m) &&
 			back->steps[0].values.value[m] == r->steps[0].values.value[m];
@@ -262,7 +262,7 @@ static void test_decimals(void)
 		_cleanup_free_ char *json = NULL;
 
 		values_set(&r->values, METRIC_CO2E, rows[i].ng);
-		(void)record_to_json(r, &json, NULL, NULL);
+		require(record_to_json(r, &json, NULL, NULL) == 0);
 		ok(strstr(json, rows[i].text), "%s", rows[i].text);
 		record_destroy(r);
 	}
@@ -276,7 +276,7 @@ static void test_unknown(void)
 
 	r->priority = (struct maybe_u64){ UINT64_MAX, true };
 	r->job_name = strdup("a\xff");
-	(void)record_to_json(r, &json, NULL, &err);
+	require(record_to_json(r, &json, NULL, &err) == 0);
 	ok(strstr(json, "\"total_j\":null") && strstr(json, "\"steps\":null"), "unknown is null");
 	ok(strstr(json, "\"market_factor_g_per_kwh\":null") && strstr(json, "\"embodied_g\":null"),
 	   "also what a site did not configure");
@@ -410,19 +410,19 @@ static void test_size(void)
 	r->steps = calloc(r->nsteps, sizeof(*r->steps));
 	for (i = 0; i < r->nsteps; i++)
 		values_init(&r->steps[i].values);
-	(void)record_to_json(r, &json, &len, NULL);
+	require(record_to_json(r, &json, &len, NULL) == 0);
 	diag("a step of which nothing is known takes %zu bytes", len / r->nsteps);
 	free(TAKE_PTR(json));
 	for (i = 0; i < r->nsteps; i++)
 		fill_step(&r->steps[i], false);
-	(void)record_to_json(r, &json, &len, NULL);
+	require(record_to_json(r, &json, &len, NULL) == 0);
 	free(TAKE_PTR(json));
 	for (i = 0; i < r->nsteps; i++) {
 		free(r->steps[i].name);
 		free(r->steps[i].nodes);
 		fill_step(&r->steps[i], true);
 	}
-	(void)record_to_json(r, &json, &all, NULL);
+	require(record_to_json(r, &json, &all, NULL) == 0);
 	diag("with what is always counted %zu, with all that can be asked for %zu", len / 100, all / 100);
 	record_destroy(r);
 }

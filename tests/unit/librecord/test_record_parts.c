@@ -64,7 +64,7 @@ static size_t read_part(const struct record_part *part, size_t i, const struct r
 	size_t s;
 	int rc;
 
-	(void)record_key(r, key, sizeof(key));
+	require(record_key(r, key, sizeof(key)) == 0);
 	(void)snprintf(want, sizeof(want), i ? "%s#%zu" : "%s", key, i);
 	rc = i ? record_from_steps_json(part->json, part->len, &back, job_key, &err) :
 		 record_from_json(part->json, part->len, &back, &err);
@@ -161,7 +161,7 @@ static void test_narrow(void)
 	size_t got[2];
 	size_t n = 0;
 
-	(void)record_to_json(none, &json, &len, NULL);
+	require(record_to_json(none, &json, &len, NULL) == 0);
 	check_parts(9, len + 1, got);
 	ok(got[0] >= 2, "the record alone, its steps behind it: %zu parts", got[0]);
 	record_destroy(none);

@@ -48,7 +48,7 @@ static void test_limits(void)
 	is_u64(len, 8, "whole, too");
 	feed_destroy(f);
 
-	(void)feed_create(4096, &f, &err);
+	require(feed_create(4096, &f, &err) == 0);
 	is_u64(feed_take_lost(f, &lost), 0, "nothing was lost");
 	for (i = 0; i < 20; i++)
 		feed_note_lost(f, 100 + i);
@@ -85,7 +85,7 @@ static void test_memory(void)
 	size_t len;
 	size_t n;
 
-	(void)feed_create(8 << 20, &f, NULL);
+	require(feed_create(8 << 20, &f, NULL) == 0);
 	for (n = 0; n < 50000; n++) {
 		if (feed_push(f, entry, sizeof(entry)) < 0 || feed_next(f, &data, &len) != 1)
 			break;
@@ -135,7 +135,7 @@ static void test_threads(void)
 	uint64_t expected = 0;
 	bool good = true;
 
-	(void)feed_create(8192, &f, NULL);
+	require(feed_create(8192, &f, NULL) == 0);
 	(void)pthread_create(&t, NULL, push_all, f);
 	while (expected < ENTRIES && good) {
 		const void *data;
@@ -168,7 +168,7 @@ static void test_keys(void)
 	size_t n;
 	size_t i;
 
-	(void)feed_create(4096, &f, NULL);
+	require(feed_create(4096, &f, NULL) == 0);
 	is_u64(feed_next_keys(f, seen, 100), 0, "no key at first");
 	for (key.job_id = 1; key.job_id <= FEED_KEYS; key.job_id++)
 		if (feed_push_key(f, &key) < 0)
@@ -218,7 +218,7 @@ static void test_key_threads(void)
 	size_t n;
 	size_t i;
 
-	(void)feed_create(4096, &f, NULL);
+	require(feed_create(4096, &f, NULL) == 0);
 	(void)pthread_create(&t, NULL, push_keys, f);
 	while (expected < ENTRIES) {
 		n = feed_next_keys(f, key, ARRAY_SIZE(key));
@@ -244,14 +244,14 @@ static void test_wait(void)
 	struct feed *f = NULL;
 	pthread_t t;
 
-	(void)feed_create(4096, &f, NULL);
+	require(feed_create(4096, &f, NULL) == 0);
 	(void)feed_push(f, "x", 1);
 	feed_wait(f, -1);
 	ok(true, "no waiting when there is an entry");
 	const void *data;
 	size_t len;
 
-	(void)feed_next(f, &data, &len);
+	require(feed_next(f, &data, &len) == 1);
 	(void)pthread_create(&t, NULL, wake_it, f);
 	feed_wait(f, -1);
 	ok(true, "a wake-up ends the wait");

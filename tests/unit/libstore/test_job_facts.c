@@ -73,7 +73,7 @@ int main(void)
 	record_destroy(r);
 	f.het_job_id = 6;
 	f.het_job_offset = 1;
-	(void)job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts));
+	require(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)) == 0);
 	is_str(of_facts, "c/7,1700000000,0/1", "of a component of a het job");
 	f.text_len[FACT_NODES] = 65535;
 	is_int(job_facts_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), -EINVAL,

@@ -284,7 +284,7 @@ static void test_questions_write_nothing(void)
 		begin(s);
 		(void)store_jobs_pull(s, 50, 150, &err);
 		(void)due(s, 50, 10);
-		(void)store_jobs_next_due(s, &next, &err);
+		require(store_jobs_next_due(s, &next, &err) == 0);
 		commit(s);
 	}
 	is_int(data_version(db), before, "questions write nothing while no job is due");
@@ -414,18 +414,18 @@ static void test_oldest_end(void)
 		      &err);
 	is_int(store_oldest_end(s, &oldest, &err), 0, "of a job");
 	is_u64(oldest, 500, "is of the job that has no record yet");
-	store_record_append(s, STORE_RECORD, "c/2", "{}", 2, 400, &seq, &err);
+	require(store_record_append(s, STORE_RECORD, "c/2", "{}", 2, 400, &seq, &err) == 0);
 	is_int(store_oldest_end(s, &oldest, &err), 0, "of a record");
 	is_u64(oldest, 400, "is of the record that no sink has");
 	commit(s);
 	store_sink_settle(s, "a", seq, NULL, 0, &err);
 	begin(s);
-	store_oldest_end(s, &oldest, &err);
+	require(store_oldest_end(s, &oldest, &err) == 0);
 	is_u64(oldest, 400, "and while one of them lacks it");
 	commit(s);
 	store_sink_settle(s, "b", seq, NULL, 0, &err);
 	begin(s);
-	store_oldest_end(s, &oldest, &err);
+	require(store_oldest_end(s, &oldest, &err) == 0);
 	is_u64(oldest, 500, "when both have it, of the job again");
 	commit(s);
 	end(s);
@@ -701,7 +701,7 @@ static void test_reclaim(void)
 	   "the others stay");
 	for (i = 0; i < STORE_RECLAIM_MAX + 5; i++) {
 		snprintf(key, sizeof(key), "r/%d", i);
-		store_record_append(s, STORE_RECORD, key, "{}", 2, 0, NULL, &err);
+		require(store_record_append(s, STORE_RECORD, key, "{}", 2, 0, NULL, &err) == 0);
 	}
 	commit(s);
 	is_int(store_reclaim(s, 0, &err), STORE_RECLAIM_MAX, "so many at a time");
@@ -772,7 +772,7 @@ static void test_shrinks(void)
 	is_int(store_reclaim(s, 0, &err), 100, "is delivered");
 	for (i = 0; i < 20; i++)
 		store_reclaim(s, 0, &err);
-	store_view_status(v, 0, &st, &err);
+	require(store_view_status(v, 0, &st, &err) == 0);
 	ok(st.file_bytes < 70 * MIB && st.used_bytes < MIB,
 	   "and the file is small again: %" PRIu64 " of %" PRIu64, st.file_bytes, high);
 	store_view_close(v);

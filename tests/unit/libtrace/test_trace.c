@@ -216,7 +216,7 @@ static void test_grid(void)
 	if (parse(n1_text, &t[0], &err) < 0 || parse(n2_text, &t[1], &err) < 0)
 		exit(99);
 	test_pick(t);
-	(void)trace_columns_pick(t, 2, NULL, &c, &n, &err);
+	require(trace_columns_pick(t, 2, NULL, &c, &n, &err) == 0);
 	is_int(trace_grid_make(t, 2, c, n, 1, &g, &err), -ERANGE, "too many intervals");
 	is_int(trace_grid_make(t, 2, c, n, 1500 * NSEC_PER_MSEC, &g, &err), 0, "intervals of 1.5 s");
 	is_u64(g.nrows, 3, "  three of them");

@@ -333,7 +333,8 @@ static void test_flood(void)
 	int i;
 
 	for (i = 0; i < 1000; i++)
-		(void)helper_line(h, now_ns, &line);
+		if (helper_line(h, now_ns, &line) < 0)
+			continue; /* no line yet */
 	ok(clock_mono_ns() - begin_ns < 5 * NSEC_PER_SEC,
 	   "a flood without newlines does not block the caller");
 	client_close(h);

@@ -719,7 +719,7 @@ static void test_reconcile(void)
 	part->state = strdup("RESIZING");
 
 	r.marker = &marker;
-	(void)record_key(others, others_key, sizeof(others_key));
+	require(record_key(others, others_key, sizeof(others_key)) == 0);
 	dbd.window_tag = 0;
 	(void)inbox_append(inbox, INBOX_BEGIN, NULL, 0);
 	(void)inbox_flush(inbox, &err);
@@ -802,7 +802,7 @@ static bool store_has(uint32_t job_id)
 	struct store_job job;
 	bool has;
 
-	(void)record_key(record, key, sizeof(key));
+	require(record_key(record, key, sizeof(key)) == 0);
 	(void)store_begin_read(r.store, &err);
 	has = store_job_get(r.store, key, &job, &err) > 0;
 	store_rollback(r.store);

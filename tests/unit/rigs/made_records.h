@@ -97,7 +97,7 @@ static inline void make(uint32_t job_id, size_t nsteps, const char *name)
 		r->steps[s].nnodes = 2;
 		r->steps[s].energy = (struct record_spread){ { 1000000, true }, "n2" };
 	}
-	record_key(r, made.key[i], RECORD_KEY_MAX);
+	require(record_key(r, made.key[i], RECORD_KEY_MAX) == 0);
 	if (record_to_json(r, &made.json[i], &len, &err) < 0)
 		diag("%s", err.text);
 	record_destroy(r);

@@ -498,7 +498,7 @@ static void test_no_worker(void)
 	struct slurmdb_client *c = NULL;
 	struct seen s;
 
-	(void)slurmdb_client_create(&o, &c, NULL);
+	require(slurmdb_client_create(&o, &c, NULL) == 0);
 	(void)unlink(log_path);
 	ask_jobs(c, 1, 3);
 	take_all(c, &s);
@@ -518,7 +518,7 @@ static void test_leaves(void)
 	ask_jobs(c, 1, 3);
 	take_all(c, &s);
 	while (slurmdb_client_fd(c) >= 0 && clock_mono_ns() < until_ns)
-		(void)slurmdb_client_take(c, now_ns, &a);
+		require(slurmdb_client_take(c, now_ns, &a) >= 0);
 	is_int(slurmdb_client_fd(c), -1, "a worker that left is noticed");
 	ask_jobs(c, 1, 3);
 	take_all(c, &s);
@@ -584,7 +584,7 @@ static void test_forget(void)
 	struct slurmdb_answer a;
 
 	ask_jobs(c, 70, 200);
-	(void)slurmdb_client_take(c, now_ns, &a);
+	require(slurmdb_client_take(c, now_ns, &a) >= 0);
 	close_client(c);
 	slurmdb_client_destroy(NULL);
 }

@@ -54,17 +54,17 @@ static void test_periods(void)
 		is_int(period_parse(PERIOD_WEEK, bad[i], T, &p), -EINVAL, bad[i]);
 	}
 	/* Europe's summer time ends on 26 Oct 2025: a day of 25 hours */
-	(void)period_parse(PERIOD_MONTH, "2025-10", T, &p);
+	require(period_parse(PERIOD_MONTH, "2025-10", T, &p) == 0);
 	is_u64(p.to - p.from, 31 * 86400 + 3600, "October is an hour longer");
 	is_u64(period_day(&p, 26) - period_day(&p, 25), 90000, "its 26th too");
 	is_u64(period_day_of(&p, period_day(&p, 26)), 26, "the next day begins after it");
 	is_u64(period_day_of(&p, period_day(&p, 26) - 1), 25, "and not before");
 	is_u64(period_day_of(&p, p.to), PERIOD_DAYS_MAX, "the next month is none of its days");
-	(void)period_parse(PERIOD_MONTH, "2025-01", T, &p);
+	require(period_parse(PERIOD_MONTH, "2025-01", T, &p) == 0);
 	period_before(&p, &before);
 	is_str(period_title(&before, buf), "December 2024", "the month before January");
 	is_u64(before.to, p.from, "ends where it begins");
-	(void)period_parse(PERIOD_WEEK, "2025-W01", T, &p);
+	require(period_parse(PERIOD_WEEK, "2025-W01", T, &p) == 0);
 	period_before(&p, &before);
 	is_str(period_title(&before, buf), "Week 52 of 2024", "the week before the first");
 	is_u64(before.to, p.from, "ends where it begins");
@@ -101,7 +101,7 @@ static void fill(struct summary *s)
 	struct period p;
 	struct record r;
 
-	(void)period_parse(PERIOD_MONTH, "2025-11", T, &p);
+	require(period_parse(PERIOD_MONTH, "2025-11", T, &p) == 0);
 	summary_init(s, &p, JOBS_BY_ACCOUNT, T);
 	r = job("physics", "COMPLETED", p.from + 10);
 	values_set(&r.values, METRIC_ENERGY, 1000 * J);
@@ -181,7 +181,7 @@ static void test_cancelled(void)
 	double uj, ng;
 	unsigned int i;
 
-	(void)period_parse(PERIOD_MONTH, "2025-11", T, &p);
+	require(period_parse(PERIOD_MONTH, "2025-11", T, &p) == 0);
 	for (i = 0; i < ARRAY_SIZE(states); i++) {
 		summary_init(&s, &p, JOBS_BY_ACCOUNT, T);
 		r = job("physics", states[i], p.from + 10);
@@ -262,7 +262,7 @@ static void test_set(void)
 	struct period p;
 	size_t i;
 
-	(void)period_parse(PERIOD_MONTH, "2025-11", T, &p);
+	require(period_parse(PERIOD_MONTH, "2025-11", T, &p) == 0);
 	summary_init(&like, &p, JOBS_BY_ACCOUNT, T);
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		ok(summary_set_get(&set, names[i], &like, JOBS_BY_USER) != NULL, "a summary of '%s'",
@@ -342,7 +342,7 @@ static void test_empty(void)
 	struct period p;
 	enum form form;
 
-	(void)period_parse(PERIOD_WEEK, "this", T, &p);
+	require(period_parse(PERIOD_WEEK, "this", T, &p) == 0);
 	summary_init(&s, &p, JOBS_BY_USER, T);
 	for (form = FORM_TEXT; form <= FORM_HTML; form++) {
 		_cleanup_free_ char *text = print(&s, form);

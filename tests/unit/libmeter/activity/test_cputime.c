@@ -108,31 +108,36 @@ static const char *v2_point(char *buf, size_t size)
 	return cgmount_find(NULL, "/", buf, size) == 0 ? buf : NULL;
 }
 
+/* Writes the root of CONTROLLER's hierarchy to BUF; "" if this machine has none. */
+static void find_mount(const char *controller, char buf[PATH_MAX])
+{
+	if (cgmount_find(controller, "/", buf, PATH_MAX) < 0)
+		buf[0] = '\0';
+}
+
 /* Another process's mount points are only where to look first. */
 static void test_expected_mounts(void)
 {
 	struct cgmount_points points, wrong = { .v2 = "/nowhere", .freezer = "/proc" };
-	char v2[PATH_MAX] = "", freezer[PATH_MAX] = "", memory[PATH_MAX] = "", buf[PATH_MAX] = "";
+	char v2[PATH_MAX], freezer[PATH_MAX], memory[PATH_MAX], buf[PATH_MAX];
 
 	cgmount_points(&points);
-	(void)cgmount_find("memory", "/", memory, sizeof(memory));
+	find_mount("memory", memory);
 	ok(strlen(memory) == (*memory ? strlen(points.memory) + 1 : 0) &&
 		   !strncmp(memory, points.memory, strlen(points.memory)),
 	   "memory, of which a step's end reads the peak: '%s'", points.memory);
-	(void)cgmount_find(NULL, "/", v2, sizeof(v2));
-	(void)cgmount_find("freezer", "/", freezer, sizeof(freezer));
+	find_mount(NULL, v2);
+	find_mount("freezer", freezer);
 	ok(strlen(v2) == (*v2 ? strlen(points.v2) + 1 : 0) && !strncmp(v2, points.v2, strlen(points.v2)) &&
 		   strlen(freezer) == (*freezer ? strlen(points.freezer) + 1 : 0),
 	   "mount points without the path: '%s', '%s'", points.v2, points.freezer);
 	cgmount_expect(&wrong);
-	(void)cgmount_find(NULL, "/", buf, sizeof(buf));
+	find_mount(NULL, buf);
 	is_str(buf, v2, "wrong expectation, v2: the real mount is found");
-	buf[0] = '\0';
-	(void)cgmount_find("freezer", "/", buf, sizeof(buf));
+	find_mount("freezer", buf);
 	is_str(buf, freezer, "wrong expectation, freezer: the real mount is found");
 	cgmount_expect(&points);
-	buf[0] = '\0';
-	(void)cgmount_find(NULL, "/", buf, sizeof(buf));
+	find_mount(NULL, buf);
 	is_str(buf, v2, "right expectation: found");
 	is_int(cgmount_find(NULL, "/../x", buf, sizeof(buf)), -ENOENT, "but no path above the mount");
 	memset(&points, 0, sizeof(points));
@@ -522,7 +527,7 @@ static void test_many_processes(void)
 	}
 	for (i = 0; i < ARRAY_SIZE(b); i++)
 		b[i] = burner_start(&f, 20 * MS, 0);
-	(void)cputime_find_cgroups(b[0].pid, &paths);
+	require(cputime_find_cgroups(b[0].pid, &paths) == 0);
 	is_int(cputime_open(paths_of("", "", paths.freezer), &c, NULL), 0, "40 processes");
 	is_int(c ? cputime_read(c, &ns) : -1, 0, "read");
 	for (i = 0; i < ARRAY_SIZE(b); i += 2)

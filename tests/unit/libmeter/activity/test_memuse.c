@@ -191,7 +191,7 @@ static void test_steps(void)
 		return;
 	}
 	pid = start_step(&f);
-	(void)cputime_find_cgroups(pid, &paths);
+	require(cputime_find_cgroups(pid, &paths) == 0);
 	check_step("by processes", "", "", paths.freezer);
 	if (f.top[HIER_MEMORY][0]) {
 		folders_step_path(HIER_MEMORY, memory, sizeof(memory));

@@ -320,7 +320,7 @@ static void test_locked(void)
 	MYSQL *m = rig_connect(rig.settings.mariadb_defaults_file, "ceems", 0);
 	uint64_t got = 0;
 
-	mariadb_client_number(m, "SELECT GET_LOCK('ceems migrate ceems', 1)", &got, NULL);
+	require(mariadb_client_number(m, "SELECT GET_LOCK('ceems migrate ceems', 1)", &got, NULL) == 0);
 	is_int(maintain(31 * DAY, false), -EBUSY, "two at once: one gives up");
 	mariadb_client_close(m);
 }

@@ -115,7 +115,7 @@ static void test_writer(void)
 	rec->steps = calloc(1, sizeof(*rec->steps));
 	rec->nsteps = 1;
 	values_init(&rec->steps[0].values);
-	record_to_json(rec, &json, &item.json_len, &rig.err);
+	require(record_to_json(rec, &json, &item.json_len, &rig.err) == 0);
 	item.json = json;
 	item.key_len = strlen(item.key);
 	rig_defaults_file("writer.cnf", "ceems_writer", "CHANGE-ME-1", s.mariadb_defaults_file,

@@ -43,7 +43,7 @@ static bool says(const char *table, const char *column, const char *want)
 	size_t len = 0;
 	char sql[256];
 
-	(void)utf8_escape(want, want_len, &escaped, &want_len);
+	require(utf8_escape(want, want_len, &escaped, &want_len) == 0);
 	snprintf(sql, sizeof(sql), "SELECT %s FROM %s", column, table);
 	got = text_of(sql, &len);
 	return got && len == want_len && !memcmp(got, escaped ? escaped : want, len);

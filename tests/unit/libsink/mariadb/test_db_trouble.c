@@ -55,7 +55,7 @@ static void put(unsigned int n)
 		r->nsteps = 1;
 		r->steps = calloc(1, sizeof(*r->steps));
 		values_init(&r->steps[0].values);
-		record_key(r, key, sizeof(key));
+		require(record_key(r, key, sizeof(key)) == 0);
 		if (record_to_json(r, &json, &len, &rig.err) < 0)
 			diag("%s", rig.err.text);
 		else

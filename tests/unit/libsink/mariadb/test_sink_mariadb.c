@@ -524,10 +524,10 @@ static void test_trouble(void)
 	MYSQL *m = admin();
 	uint64_t id = 0;
 	char sql[64];
-	mariadb_client_number(m,
-			      "SELECT MIN(id) FROM information_schema.processlist WHERE "
-			      "db = 'ceems'",
-			      &id, &err);
+	require(mariadb_client_number(m,
+				      "SELECT MIN(id) FROM information_schema.processlist WHERE "
+				      "db = 'ceems'",
+				      &id, &err) == 0);
 	snprintf(sql, sizeof(sql), "KILL %" PRIu64, id);
 	mariadb_client_query(m, sql, NULL);
 	mariadb_client_close(m);

@@ -72,7 +72,7 @@ static inline void otlp_write(struct record *r, struct otlp_record *ret)
 {
 	struct errmsg err = { 0 };
 
-	record_key(r, ret->key, sizeof(ret->key));
+	require(record_key(r, ret->key, sizeof(ret->key)) == 0);
 	if (record_to_json(r, &ret->json, &ret->len, &err) < 0)
 		diag("%s", err.text);
 	record_destroy(r);

@@ -362,7 +362,7 @@ int main(void)
 {
 	if (!mkdtemp(dir))
 		return 99;
-	settings_load("/nonexistent", &settings, &err);
+	require(settings_load("/nonexistent", &settings, &err) == -ENOENT);
 	snprintf(settings.sqlite_file, sizeof(settings.sqlite_file), "%s/jobs.db", dir);
 	snprintf(settings.emission_factor_file, sizeof(settings.emission_factor_file),
 		 "%s/src/libemission/data/emission-factors.csv",
