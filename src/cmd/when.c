@@ -44,22 +44,14 @@ static bool take_number(const char **p, size_t min, size_t max, int *ret)
 	return true;
 }
 
-static bool take_char(const char **p, char c)
-{
-	if (**p != c)
-		return false;
-	(*p)++;
-	return true;
-}
-
 /* Parses "HH:MM[:SS]", which must end the text. */
 static bool take_clock(const char *p, struct tm *tm)
 {
 	tm->tm_sec = 0;
-	if (!take_number(&p, 1, 2, &tm->tm_hour) || !take_char(&p, ':') ||
+	if (!take_number(&p, 1, 2, &tm->tm_hour) || !parse_char(&p, ':') ||
 	    !take_number(&p, 2, 2, &tm->tm_min))
 		return false;
-	if (take_char(&p, ':') && !take_number(&p, 2, 2, &tm->tm_sec))
+	if (parse_char(&p, ':') && !take_number(&p, 2, 2, &tm->tm_sec))
 		return false;
 	return !*p && tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 60;
 }
@@ -72,25 +64,25 @@ static bool take_date(const char *p, struct tm *tm)
 	int year;
 
 	tm->tm_hour = tm->tm_min = tm->tm_sec = 0;
-	if (take_number(&p, 4, 4, &year) && take_char(&p, '-')) {
-		if (!take_number(&p, 2, 2, &tm->tm_mon) || !take_char(&p, '-') ||
+	if (take_number(&p, 4, 4, &year) && parse_char(&p, '-')) {
+		if (!take_number(&p, 2, 2, &tm->tm_mon) || !parse_char(&p, '-') ||
 		    !take_number(&p, 2, 2, &tm->tm_mday))
 			return false;
 		tm->tm_year = year - 1900;
 	} else {
 		p = start;
 		sign = '-';
-		if (!take_number(&p, 1, 2, &tm->tm_mon) || !take_char(&p, '/') ||
+		if (!take_number(&p, 1, 2, &tm->tm_mon) || !parse_char(&p, '/') ||
 		    !take_number(&p, 1, 2, &tm->tm_mday))
 			return false;
-		if (take_char(&p, '/')) {
+		if (parse_char(&p, '/')) {
 			if (!take_number(&p, 2, 2, &year))
 				return false;
 			tm->tm_year = year + 100;
 		}
 	}
 	tm->tm_mon--;
-	return !*p || (take_char(&p, sign) && take_clock(p, tm));
+	return !*p || (parse_char(&p, sign) && take_clock(p, tm));
 }
 
 /*
@@ -123,7 +115,7 @@ static int add_offset(const char *p, uint64_t t, uint64_t *ret)
 		*ret = t;
 		return 0;
 	}
-	if (!take_char(&p, minus ? '-' : '+'))
+	if (!parse_char(&p, minus ? '-' : '+'))
 		return -EINVAL;
 	len = strspn(p, "0123456789");
 	if (!len || len >= 10)

@@ -15,16 +15,6 @@
 #include "src/libutil/items.h"
 #include "src/libutil/parse.h"
 
-/*
- * A path must be absolute, as daemons have different working folders; "" switches the feature off.
- */
-static int parse_path(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
-{
-	if (*value && *value != '/')
-		return errmsg_set(err, -EINVAL, "'%s' is not an absolute path", value);
-	return kvconf_text(value, field, key, err);
-}
-
 static int parse_url(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	if (*value && strncmp(value, "http://", 7) != 0 && strncmp(value, "https://", 8) != 0)
@@ -35,7 +25,7 @@ static int parse_url(const char *value, void *field, const struct kvconf_key *ke
 static int parse_users_dir(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	return !strcmp(value, SETTINGS_NONE) ? kvconf_text(value, field, key, err) :
-					       parse_path(value, field, key, err);
+					       kvconf_path(value, field, key, err);
 }
 
 static int parse_profile_rate(const char *value, void *field, const struct kvconf_key *key,

@@ -7,18 +7,12 @@
 
 #include "src/libcore/metric_text.h"
 #include "src/libutil/text.h"
+#include "src/libutil/wide_math.h"
 
 /* Bytes of a long mount point that are shown: its beginning and its end. */
 #define MOUNT_HEAD 18
 #define MOUNT_TAIL 19
 #define MOUNT_SHOWN (MOUNT_HEAD + 3 + MOUNT_TAIL)
-
-static uint64_t report_detail_add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 static const char *count_text(uint64_t n, char *buf)
 {
@@ -40,7 +34,7 @@ static const enum metric roles[] = {
 
 static uint64_t fs_bytes(const struct detail_fs *fs)
 {
-	return report_detail_add(fs->read_bytes, fs->write_bytes);
+	return wide_add(fs->read_bytes, fs->write_bytes);
 }
 
 static bool fs_is_used(const struct detail_fs *fs)
@@ -109,8 +103,8 @@ static void put_fs_rest(struct report_text *t, const struct detail_fs *const *fs
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		in = report_detail_add(in, fs[i]->read_bytes);
-		out = report_detail_add(out, fs[i]->write_bytes);
+		in = wide_add(in, fs[i]->read_bytes);
+		out = wide_add(out, fs[i]->write_bytes);
 	}
 	report_put(t, "  %11s %9s %11s %9s  %zu more\n", bytes_text(in, read), "", bytes_text(out, written),
 		   "", n);

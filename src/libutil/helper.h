@@ -189,6 +189,8 @@ void helper_say(const char *fmt, ...) _printf_(1, 2);
  * came. -EPIPE: the daemon has ended, or its line does not fit into SIZE; the helper should end.
  */
 int helper_listen(int timeout_ms, char *line, size_t size) _must_check_;
+/* Waits MS milliseconds in a helper to which the daemon sends no lines. False: the daemon has ended. */
+bool helper_sleep(uint64_t ms);
 /*
  * Reads the LEN bytes that follow a line into DATA; waits for all. 0, or -EPIPE: the daemon has
  * ended.

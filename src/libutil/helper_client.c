@@ -12,6 +12,7 @@
 
 #include "src/libutil/clock.h"
 #include "src/libutil/helper.h"
+#include "src/libutil/text.h"
 
 /* Reads per call: bounds the time spent on a helper that writes without newlines. */
 #define READS_MAX 4
@@ -251,14 +252,6 @@ static int helper_fail(struct helper *h, uint64_t now_ns, const char *why, char 
 	return 0;
 }
 
-/* Masks control characters: the line may end up in a log. */
-static void helper_mask(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-}
-
 /* Takes one whole line out of the buffer; false: there is none. */
 static bool helper_cut_line(struct helper *h, char **ret)
 {
@@ -281,7 +274,7 @@ static bool helper_next_line(struct helper *h, char **ret)
 			h->is_cut = false;
 			continue;
 		}
-		helper_mask(*ret);
+		text_mask_controls(*ret); /* the line may end up in a log */
 		return true;
 	}
 	return false;
@@ -339,7 +332,7 @@ static bool helper_is_overlong(struct helper *h, char **ret)
 	if (h->is_cut || h->used < h->line_max || memchr(h->buf, '\n', h->used))
 		return false;
 	(void)snprintf(h->why, sizeof(h->why), "error - a line that is too long: %.40s", h->buf);
-	helper_mask(h->why);
+	text_mask_controls(h->why);
 	*ret = h->why;
 	return true;
 }

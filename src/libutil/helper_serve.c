@@ -139,6 +139,13 @@ int helper_listen(int timeout_ms, char *line, size_t size)
 	return 1;
 }
 
+bool helper_sleep(uint64_t ms)
+{
+	char line[64];
+
+	return helper_listen((int)ms, line, sizeof(line)) == 0;
+}
+
 int helper_take(char *data, size_t len)
 {
 	size_t n;

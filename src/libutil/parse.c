@@ -84,6 +84,14 @@ int parse_next_range(const char **list, uint64_t *ret_from, uint64_t *ret_to)
 	return 1;
 }
 
+bool parse_char(const char **p, char c)
+{
+	if (**p != c)
+		return false;
+	(*p)++;
+	return true;
+}
+
 int parse_hex(const char *s, uint64_t *ret)
 {
 	uint64_t v;

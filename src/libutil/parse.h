@@ -24,6 +24,9 @@ int parse_u64_n(const char *s, size_t len, uint64_t *ret) _must_check_;
  */
 const char *parse_find_line(const char *text, const char *key);
 
+/* Takes C off *P. False: *P begins with another character. */
+bool parse_char(const char **p, char c);
+
 /* Parses "0x2a", the form of sysfs and of arm64's /proc/cpuinfo. */
 int parse_hex(const char *s, uint64_t *ret) _must_check_;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "src/libutil/parse.h"
 #include "src/libutil/rfc3339.h"
 
 #include <ctype.h>
@@ -23,23 +24,15 @@ static bool take_number(const char **p, unsigned int count, int *ret)
 	return true;
 }
 
-static bool take_char(const char **p, char c)
-{
-	if (**p != c)
-		return false;
-	(*p)++;
-	return true;
-}
-
 /* Parses ":SS[.fraction]"; all of it may be missing. */
 static bool take_seconds(const char **p, int *ret)
 {
 	*ret = 0;
-	if (!take_char(p, ':'))
+	if (!parse_char(p, ':'))
 		return true;
 	if (!take_number(p, 2, ret))
 		return false;
-	if (!take_char(p, '.'))
+	if (!parse_char(p, '.'))
 		return true;
 	if (!isdigit((unsigned char)**p))
 		return false;
@@ -55,12 +48,12 @@ static bool take_offset(const char **p, int *ret)
 	int hour, minute;
 
 	*ret = 0;
-	if (take_char(p, 'Z'))
+	if (parse_char(p, 'Z'))
 		return true;
 	if (!is_west && **p != '+')
 		return false;
 	(*p)++;
-	if (!take_number(p, 2, &hour) || !take_char(p, ':') || !take_number(p, 2, &minute) || hour > 23 ||
+	if (!take_number(p, 2, &hour) || !parse_char(p, ':') || !take_number(p, 2, &minute) || hour > 23 ||
 	    minute > 59)
 		return false;
 	*ret = (hour * 60 + minute) * (is_west ? -60 : 60);
@@ -87,9 +80,9 @@ int rfc3339_parse(const char *s, uint64_t *ret_s)
 	int year, month, day, hour, minute, second, offset, m;
 	int64_t t;
 
-	if (!take_number(&s, 4, &year) || !take_char(&s, '-') || !take_number(&s, 2, &month) ||
-	    !take_char(&s, '-') || !take_number(&s, 2, &day) || !take_char(&s, 'T') ||
-	    !take_number(&s, 2, &hour) || !take_char(&s, ':') || !take_number(&s, 2, &minute) ||
+	if (!take_number(&s, 4, &year) || !parse_char(&s, '-') || !take_number(&s, 2, &month) ||
+	    !parse_char(&s, '-') || !take_number(&s, 2, &day) || !parse_char(&s, 'T') ||
+	    !take_number(&s, 2, &hour) || !parse_char(&s, ':') || !take_number(&s, 2, &minute) ||
 	    !take_seconds(&s, &second) || !take_offset(&s, &offset) || *s)
 		return -EINVAL;
 	if (year < 1970 || month < 1 || month > 12 || day < 1 || day > month_days(year, month) || hour > 23 ||

@@ -90,6 +90,13 @@ char *text_mask(const char *from, char *to, size_t size)
 	return to;
 }
 
+void text_mask_controls(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
 /* Terminal columns of the character at S; its length in bytes goes to *RET_LEN. */
 static size_t columns_of(const char *s, size_t left, size_t *ret_len)
 {

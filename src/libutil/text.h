@@ -17,6 +17,9 @@
  */
 char *text_mask(const char *from, char *to, size_t size);
 
+/* Replaces the control characters C0 and DEL in TEXT by '?', for lines between programs of CEEMS. */
+void text_mask_controls(char *text);
+
 /* Returns how many terminal columns the masked text S takes. */
 size_t text_columns(const char *s);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * wide_math.h - products and fractions of 64-bit numbers without overflow.
+ * wide_math.h - sums, products and fractions of 64-bit numbers without overflow.
  */
 #ifndef CEEMS_WIDE_MATH_H
 #define CEEMS_WIDE_MATH_H
@@ -19,6 +19,14 @@ static inline unsigned int wide_bits_above(u128 v, unsigned int bits)
 		shift++;
 	}
 	return shift;
+}
+
+/* Returns A + B; UINT64_MAX if the sum does not fit. */
+static inline uint64_t wide_add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 static inline uint64_t wide_mul_div(uint64_t a, uint64_t b, uint64_t divisor)

@@ -9,7 +9,7 @@ work=$(mktemp -d "$PWD/setting-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/src/libcore" "$work/more"
 cat >"$work/more/settings.def" <<'END'
-SETTING("TestFolder", char[SETTINGS_PATH_MAX], test_folder, parse_path, "/var/test",
+SETTING("TestFolder", char[SETTINGS_PATH_MAX], test_folder, kvconf_path, "/var/test",
 	"Tests", BY_STEP | BY_RECORDER,
 	"Folder that a test adds; it's empty.",
 	"/srv/\"a test\"")

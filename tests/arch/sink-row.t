@@ -52,7 +52,7 @@ const struct sink_ops sink_count = {
 };
 END
 cat >"$work/src/libsink/count/settings.def" <<'END'
-SETTING("CountFile", char[SETTINGS_PATH_MAX], count_file, parse_path, "",
+SETTING("CountFile", char[SETTINGS_PATH_MAX], count_file, kvconf_path, "",
 	"Count", BY_RECORDER | BY_COMMANDS,
 	"File of the sink count.",
 	"/srv/count")

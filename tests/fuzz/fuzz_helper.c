@@ -41,13 +41,6 @@ struct expected {
 	char text[LINE_SIZE + 64];
 };
 
-static void expected_mask(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-}
-
 static bool expected_next(struct expected *e)
 {
 	const uint8_t *end = e->p < e->end ? memchr(e->p, '\n', (size_t)(e->end - e->p)) : NULL;
@@ -60,7 +53,7 @@ static bool expected_next(struct expected *e)
 	else
 		(void)snprintf(e->text, sizeof(e->text), "error - a line that is too long: %.40s",
 			       (const char *)e->p);
-	expected_mask(e->text);
+	text_mask_controls(e->text);
 	e->p = end ? end + 1 : e->end;
 	return true;
 }

@@ -268,14 +268,6 @@ static unsigned int ipmi_backoff(unsigned int failures)
 	return factor;
 }
 
-/* Waits. False: slurmd has ended. */
-static bool wait_ms(uint64_t ms)
-{
-	char line[64];
-
-	return helper_listen((int)ms, line, sizeof(line)) == 0;
-}
-
 static int ipmi_run(struct bmc *b, const struct options *o)
 {
 	unsigned int failures = 0;
@@ -286,7 +278,7 @@ static int ipmi_run(struct bmc *b, const struct options *o)
 		if (rc == OUTCOME_NEVER)
 			break;
 		failures = rc == OUTCOME_VALUE ? 0 : failures + 1;
-	} while (!o->once && wait_ms(o->interval_ms * ipmi_backoff(failures)));
+	} while (!o->once && helper_sleep(o->interval_ms * ipmi_backoff(failures)));
 	return rc == OUTCOME_VALUE ? 0 : 1;
 }
 

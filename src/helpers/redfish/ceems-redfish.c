@@ -62,14 +62,6 @@ static void redfish_note(const char *line)
 	helper_say("note %s", line);
 }
 
-/* Waits. False: slurmd has ended. */
-static bool redfish_wait_ms(uint64_t ms)
-{
-	char line[64];
-
-	return helper_listen((int)ms, line, sizeof(line)) == 0;
-}
-
 /*
  * What is asked, and by what. The file is read again after a refusal: the password may have been put right.
  */
@@ -149,7 +141,7 @@ static void redfish_run(struct session *s, uint64_t interval_ms)
 			helper_say("error - %s", err.text);
 		}
 		pause = next_pause(rc, pause);
-	} while (redfish_wait_ms(pause ? pause * unit_ms : interval_ms));
+	} while (helper_sleep(pause ? pause * unit_ms : interval_ms));
 }
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@
 #include "src/libutil/logger.h"
 #include "src/libutil/muldiv.h"
 #include "src/libutil/util.h"
+#include "src/libutil/wide_math.h"
 
 #define PPM 1000000u
 /* CPU time from which a share is computed; groups take turns every few ms */
@@ -348,13 +349,6 @@ void perf_poll(struct perf *p)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /*
  * Returns the CPU time of the whole step, which may be more than ENABLED_NS if counters were closed
  * meanwhile. Small differences are ignored, since clocks count interrupts differently.
@@ -408,7 +402,7 @@ static void set_metric(const struct hwevents *events, const struct perf_sum *sum
 		if (!is_made || sum[i].reason != REASON_NONE)
 			reason = (enum metric_reason)sum[i].reason;
 		is_made = true;
-		value = add_saturated(value, muldiv(sum[i].value, events->event[i].factor, 1));
+		value = wide_add(value, muldiv(sum[i].value, events->event[i].factor, 1));
 	}
 	if (reason == REASON_NONE)
 		values_set(values, m, value);

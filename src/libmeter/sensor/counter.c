@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libmeter/sensor/counter.h"
+#include "src/libutil/wide_math.h"
 
 #include <errno.h>
 
-static uint64_t add_sat(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 uint64_t counter_bound_uj(uint64_t max_w, uint64_t dt_ns)
 {
-	uint64_t dt_us = add_sat(dt_ns, COUNTER_SLACK_NS) / 1000;
+	uint64_t dt_us = wide_add(dt_ns, COUNTER_SLACK_NS) / 1000;
 	uint64_t bound;
 
 	/* 1 W for 1 us is 1 uJ */
@@ -64,6 +58,6 @@ int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint6
 
 void counter_miss(struct counter *c, uint64_t dt_ns)
 {
-	c->age_ns = add_sat(c->age_ns, dt_ns);
-	c->doubted_age_ns = add_sat(c->doubted_age_ns, dt_ns);
+	c->age_ns = wide_add(c->age_ns, dt_ns);
+	c->doubted_age_ns = wide_add(c->doubted_age_ns, dt_ns);
 }
