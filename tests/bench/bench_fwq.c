@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench_times.h"
 #include "src/libutil/clock.h"
 
 /* Some 1 ms: a thousandth of SampleInterval, and far above the cost of reading a clock. */
@@ -22,14 +23,6 @@ static uint64_t work(uint64_t x)
 	for (i = 0; i < WORK; i++)
 		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return x;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 static int measure(uint64_t *ns, long n)
@@ -47,7 +40,7 @@ static int measure(uint64_t *ns, long n)
 		sum += ns[i];
 	}
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
-	qsort(ns, (size_t)n, sizeof(*ns), by_value);
+	qsort(ns, (size_t)n, sizeof(*ns), bench_by_time);
 	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sum / (uint64_t)n, ns[n / 2],
 	       ns[n - 1 - n / 1000], cpu_ns / (uint64_t)n);
 	return x == 0; /* the work is not to be left out */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "bench_size.h"
+#include "bench_times.h"
 #include "busy_node.h"
 #include "paths_of.h"
 #include "src/libmeter/activity/memuse.h"
@@ -28,14 +29,6 @@
 #define TICKS bench_n(TICKS_MAX)
 #define ENDS bench_n(ENDS_MAX)
 #define BENCH_GPUS 8
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void measure(struct busy_node *n, struct sampler *s, unsigned int nsteps)
 {
@@ -52,7 +45,7 @@ static void measure(struct busy_node *n, struct sampler *s, unsigned int nsteps)
 		(void)sampler_tick(s);
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
-	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	qsort(ns, TICKS, sizeof(ns[0]), bench_by_time);
 	printf("%5u %10.1f %10.1f %10.1f\n", nsteps, (double)ns[TICKS / 2] / 1000,
 	       (double)ns[TICKS * 99 / 100] / 1000, (double)ns[TICKS - 1] / 1000);
 }
@@ -82,7 +75,7 @@ static void measure_memory(void)
 		is_read = memuse_read_kinds(m, &kinds) == 0 && is_read;
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
-	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	qsort(ns, TICKS, sizeof(ns[0]), bench_by_time);
 	printf("CPU time of reading a step's memory from %s%s\n%5s %10.1f %10.1f %10.1f\n",
 	       memuse_opens_files(m) ? "a list of processes (one step in 2 s)" :
 				       "memory.stat (every 5 s, 16 steps in a tick at most)",
@@ -109,7 +102,7 @@ static void measure_pressure(void)
 		pressure_read(paths, &f);
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
-	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	qsort(ns, TICKS, sizeof(ns[0]), bench_by_time);
 	printf("CPU time of reading a step's pressure (PSI %s here)\n%5s %10.1f %10.1f %10.1f\n",
 	       values_has(&f, METRIC_CPU_PRESSURE_SOME) ? "is" : "is not", "", (double)ns[TICKS / 2] / 1000,
 	       (double)ns[TICKS * 99 / 100] / 1000, (double)ns[TICKS - 1] / 1000);
@@ -166,7 +159,7 @@ static void measure_live(struct ledger *l, unsigned int nsteps)
 		live_read(&live, l, NULL, r);
 		ns[i] = clock_thread_cpu_ns() - before;
 	}
-	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	qsort(ns, TICKS, sizeof(ns[0]), bench_by_time);
 	printf("CPU time of reading running steps for ceems.prom, with pressure\n%5u %10.1f %10.1f %10.1f\n",
 	       nsteps, (double)ns[TICKS / 2] / 1000, (double)ns[TICKS * 99 / 100] / 1000,
 	       (double)ns[TICKS - 1] / 1000);
@@ -201,7 +194,7 @@ static void book_gpus(struct ledger *l, struct ledger_book *b, struct gpubook *w
 		ns[i] = clock_thread_cpu_ns() - before;
 		ledger_turn(l);
 	}
-	qsort(ns, TICKS, sizeof(ns[0]), by_value);
+	qsort(ns, TICKS, sizeof(ns[0]), bench_by_time);
 	printf("CPU time of booking the use of %d GPUs to %d steps, once a second\n%5s %10.1f %10.1f "
 	       "%10.1f\n",
 	       BENCH_GPUS, BUSY_NODE_STEPS, "", (double)ns[TICKS / 2] / 1000,
@@ -258,7 +251,7 @@ static void measure_ends(struct sampler *s, struct ledger *l)
 		ns[i] = clock_mono_ns() - before;
 		ledger_leave(l, slot);
 	}
-	qsort(ns, ENDS, sizeof(ns[0]), by_value);
+	qsort(ns, ENDS, sizeof(ns[0]), bench_by_time);
 	printf("Wall time until a step's end is booked, microseconds, of %" PRIu64 " (%d not within 50 ms)\n"
 	       "%5s %10.1f %10.1f %10.1f\n",
 	       ENDS, late, "", (double)ns[ENDS / 2] / 1000, (double)ns[ENDS * 99 / 100] / 1000,

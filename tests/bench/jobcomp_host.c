@@ -12,8 +12,9 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "bench_times.h"
 
 #define TENTHS 10
 #define SETTLE_S 10
@@ -108,14 +109,6 @@ static void make_job(void)
 	};
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void print_rss(size_t done)
 {
 	FILE *f = fopen("/proc/self/statm", "re");
@@ -126,14 +119,6 @@ static void print_rss(size_t done)
 	(void)fflush(stdout);
 	if (f)
 		(void)fclose(f);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 static void pause_until(uint64_t at_ns)
@@ -177,22 +162,22 @@ int main(int argc, char **argv)
 	}
 	sleep(1);
 	print_rss(0);
-	base = now_ns();
+	base = bench_now_ns();
 	for (i = 0; i < n; i++) {
 		uint64_t begin;
 
 		pause_until(base + i * 1000000000 / rate);
 		pthread_mutex_lock(&ctld_lock);
 		job->job_id = (uint32_t)i + 1;
-		begin = now_ns();
+		begin = bench_now_ns();
 		(void)(hook ? hook(job) : hook2(job, 1));
-		times[i] = now_ns() - begin;
+		times[i] = bench_now_ns() - begin;
 		pthread_mutex_unlock(&ctld_lock);
 		sum += times[i];
 		if ((i + 1) % (n / TENTHS) == 0)
 			print_rss(i + 1);
 	}
-	qsort(times, n, sizeof(*times), by_size);
+	qsort(times, n, sizeof(*times), bench_by_time);
 	printf("hook %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", times[n / 2], times[n * 99 / 100],
 	       times[n - 1], sum / n);
 	sleep(SETTLE_S);

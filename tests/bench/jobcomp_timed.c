@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
+
+#include "bench_times.h"
 
 const char plugin_name[] = "Times another jobcomp plugin";
 const char plugin_type[] = "jobcomp/timed";
@@ -43,17 +44,9 @@ int jobcomp_p_record_job_end(void *job, uint32_t event);
 int jobcomp_p_record_job_start(void *job, uint32_t event);
 void *jobcomp_p_get_jobs(void *cond);
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void add(uint64_t begin_ns)
 {
-	uint64_t took = now_ns() - begin_ns;
+	uint64_t took = bench_now_ns() - begin_ns;
 
 	if (n < TIMES_MAX)
 		times[n++] = took;
@@ -78,20 +71,12 @@ int init(void)
 	return real.init ? real.init() : SLURM_SUCCESS;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void report(FILE *to)
 {
 	uint64_t sum = 0;
 	size_t i;
 
-	qsort(times, n, sizeof(times[0]), by_size);
+	qsort(times, n, sizeof(times[0]), bench_by_time);
 	for (i = 0; i < n; i++)
 		sum += times[i];
 	fprintf(to, "%zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", n,
@@ -119,7 +104,7 @@ int jobcomp_p_set_location(void)
 
 int jobcomp_p_log_record(void *job)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = bench_now_ns();
 	int rc = real.log_record(job);
 
 	add(begin);
@@ -128,7 +113,7 @@ int jobcomp_p_log_record(void *job)
 
 int jobcomp_p_record_job_end(void *job, uint32_t event)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = bench_now_ns();
 	int rc = real.job_end(job, event);
 
 	add(begin);

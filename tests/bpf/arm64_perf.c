@@ -24,6 +24,7 @@
 #include "src/libutil/util.h"
 #include "tests/bpf/arm64_guest.h"
 #include "tests/tap/tap.h"
+#include "tests/unit/rigs/child_end.h"
 
 #define BPF_DIR "/sys/fs/bpf/ceems"
 #define SHORT 1000000u
@@ -61,14 +62,6 @@ static pid_t child_stopped(const char *what, uint64_t turns)
 	return pid;
 }
 
-static bool child_ends(pid_t pid)
-{
-	int status;
-
-	(void)kill(pid, SIGCONT);
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
-}
-
 static int child(const char *what, uint64_t turns)
 {
 	pid_t pid;
@@ -83,7 +76,7 @@ static int child(const char *what, uint64_t turns)
 				loop(turns / 4);
 				_exit(0);
 			}
-			if (pid < 0 || !child_ends(pid))
+			if (pid < 0 || !child_end(pid))
 				return 1;
 		}
 	} else if (!strcmp(what, "--both")) { /* half of them on each CPU */
@@ -148,7 +141,7 @@ static bool count(const struct run *r, uint64_t turns, struct counted *ret)
 	}
 	if (fd < 0 || pid < 0 || perf_open(&target, &p, NULL) < 0)
 		return false;
-	is_run = child_ends(pid);
+	is_run = child_end(pid);
 	perf_read(p, &ret->values, &ret->detail);
 	perf_close(p);
 	if (target.slot)

@@ -12,19 +12,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "own_ns.h"
 
 #define THREADS_MAX 16
 
 #define NOINLINE __attribute__((noinline))
-
-static long own_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000L + ts.tv_nsec;
-}
 
 #ifdef BY_DLOPEN
 static void (*heavy)(long), (*light)(long);

@@ -2,15 +2,8 @@
 /* two_regions SECONDS PERCENT - as two_callers.c, in parallel regions of OpenMP. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-static long own_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000L + ts.tv_nsec;
-}
+#include "own_ns.h"
 
 __attribute__((noinline)) static double print(int n)
 {

@@ -125,6 +125,18 @@ static inline const uint8_t *fuzz_next(struct fuzz_parts *p, size_t *ret_size)
 	return part;
 }
 
+/* The next number: eight bytes, or what is left of them. */
+static inline uint64_t fuzz_number(struct fuzz_parts *p)
+{
+	uint64_t v = 0;
+	size_t n = p->size < sizeof(v) ? p->size : sizeof(v);
+
+	memcpy(&v, p->data, n);
+	p->data += n;
+	p->size -= n;
+	return v;
+}
+
 /* --- trees ----------------------------------------------------------------------------------- */
 
 /* A folder of this process, made once; below $FUZZ_TMPDIR, which tests/fuzz/run removes. */

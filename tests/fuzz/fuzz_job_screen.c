@@ -17,35 +17,24 @@ static void check_screen(const struct job_screen *s)
 	free(text);
 }
 
-static uint64_t next_number(struct fuzz_parts *p)
-{
-	uint64_t v = 0;
-	size_t n = p->size < sizeof(v) ? p->size : sizeof(v);
-
-	memcpy(&v, p->data, n);
-	p->data += n;
-	p->size -= n;
-	return v;
-}
-
 static void set_numbers(struct fuzz_parts *p, struct record *r, struct record_step *step)
 {
 	unsigned int m;
 
-	r->job_id = (uint32_t)next_number(p);
-	r->submit = next_number(p);
-	r->start = next_number(p);
-	r->end = next_number(p);
-	r->total_cpus = (uint32_t)next_number(p);
-	r->time_limit_min = (struct maybe_u64){ next_number(p) & UINT32_MAX, true };
-	r->exit_code = (int32_t)next_number(p);
-	r->emissions.pue_milli = next_number(p);
-	r->emissions.factor_ug_per_kwh = (struct maybe_u64){ next_number(p), true };
-	step->nnodes = (uint32_t)next_number(p);
-	step->cpu_time.max = step->energy.max = (struct maybe_u64){ next_number(p), true };
+	r->job_id = (uint32_t)fuzz_number(p);
+	r->submit = fuzz_number(p);
+	r->start = fuzz_number(p);
+	r->end = fuzz_number(p);
+	r->total_cpus = (uint32_t)fuzz_number(p);
+	r->time_limit_min = (struct maybe_u64){ fuzz_number(p) & UINT32_MAX, true };
+	r->exit_code = (int32_t)fuzz_number(p);
+	r->emissions.pue_milli = fuzz_number(p);
+	r->emissions.factor_ug_per_kwh = (struct maybe_u64){ fuzz_number(p), true };
+	step->nnodes = (uint32_t)fuzz_number(p);
+	step->cpu_time.max = step->energy.max = (struct maybe_u64){ fuzz_number(p), true };
 	metric_foreach(m)
 		if (p->size)
-			values_set(&r->values, (enum metric)m, next_number(p));
+			values_set(&r->values, (enum metric)m, fuzz_number(p));
 	step->values = r->values;
 }
 

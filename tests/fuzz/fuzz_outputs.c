@@ -340,17 +340,6 @@ static void check_outputs(const struct record *r, const char *why, uint64_t choi
 
 /* --- the input ---------------------------------------------------------------------------------- */
 
-static uint64_t next_number(struct fuzz_parts *p)
-{
-	uint64_t v = 0;
-	size_t n = p->size < sizeof(v) ? p->size : sizeof(v);
-
-	memcpy(&v, p->data, n);
-	p->data += n;
-	p->size -= n;
-	return v;
-}
-
 static char *next_text(struct fuzz_parts *p)
 {
 	size_t n;
@@ -367,20 +356,20 @@ static void set_numbers(struct fuzz_parts *p, struct record *r, struct record_st
 {
 	unsigned int m;
 
-	r->job_id = (uint32_t)next_number(p);
-	r->start = NOW - 86400 * 7 + next_number(p) % 86400;
-	r->end = r->start + next_number(p) % 86400;
-	r->submit = next_number(p);
-	r->total_cpus = (uint32_t)next_number(p);
-	r->total_nodes = (uint32_t)next_number(p);
-	r->time_limit_min = (struct maybe_u64){ next_number(p) & UINT32_MAX, true };
-	r->array_job_id = r->array_task_id = (struct maybe_u64){ next_number(p), r->job_id & 1 };
-	r->emissions.pue_milli = next_number(p);
-	step->nnodes = (uint32_t)next_number(p);
-	step->cpu_time.max = step->energy.max = (struct maybe_u64){ next_number(p), true };
+	r->job_id = (uint32_t)fuzz_number(p);
+	r->start = NOW - 86400 * 7 + fuzz_number(p) % 86400;
+	r->end = r->start + fuzz_number(p) % 86400;
+	r->submit = fuzz_number(p);
+	r->total_cpus = (uint32_t)fuzz_number(p);
+	r->total_nodes = (uint32_t)fuzz_number(p);
+	r->time_limit_min = (struct maybe_u64){ fuzz_number(p) & UINT32_MAX, true };
+	r->array_job_id = r->array_task_id = (struct maybe_u64){ fuzz_number(p), r->job_id & 1 };
+	r->emissions.pue_milli = fuzz_number(p);
+	step->nnodes = (uint32_t)fuzz_number(p);
+	step->cpu_time.max = step->energy.max = (struct maybe_u64){ fuzz_number(p), true };
 	metric_foreach(m)
 		if (p->size)
-			values_set(&r->values, (enum metric)m, next_number(p));
+			values_set(&r->values, (enum metric)m, fuzz_number(p));
 	step->values = r->values;
 }
 
@@ -390,7 +379,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct record r;
 	static struct record_step step;
 	static char completed[] = "COMPLETED";
-	const uint64_t choice = next_number(&p);
+	const uint64_t choice = fuzz_number(&p);
 	char *text[NTEXTS];
 	size_t i;
 

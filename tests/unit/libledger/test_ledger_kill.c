@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fake_sampler.h"
+#include "rnd.h"
 #include "src/libutil/util.h"
 #include "tap.h"
 
@@ -17,15 +18,6 @@
 #define PATIENCE_NS (60 * NSEC_PER_SEC) /* only a hang takes so long */
 
 static char dir[] = "/tmp/test_ledger_kill.XXXXXX";
-static uint64_t rng;
-
-static uint64_t rnd(uint64_t below)
-{
-	rng ^= rng >> 12;
-	rng ^= rng << 25;
-	rng ^= rng >> 27;
-	return rng * UINT64_C(0x2545F4914F6CDD1D) % below;
-}
 
 static struct ledger_identity ident(uint32_t step_id)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "rnd.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tap.h"
@@ -242,16 +243,6 @@ static void test_refused(void)
 }
 
 /* --- properties of random ticks --------------------------------------------------------- */
-
-static uint64_t rng;
-
-static uint64_t rnd(uint64_t below)
-{
-	rng ^= rng >> 12; /* xorshift64*, Vigna 2016 */
-	rng ^= rng << 25;
-	rng ^= rng >> 27;
-	return below ? rng * UINT64_C(0x2545F4914F6CDD1D) % below : 0;
-}
 
 #define MAX_PARTS 24
 

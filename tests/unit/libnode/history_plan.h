@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fake_node.h"
+#include "rnd.h"
 #include "src/libledger/ledger.h"
 #include "src/libutil/clock.h"
 
@@ -15,16 +16,6 @@
 #define JOBS 5
 #define STEPS 4 /* of a job */
 #define TICKS 12
-
-static uint64_t rng;
-
-static uint64_t rnd(uint64_t below)
-{
-	rng ^= rng >> 12; /* xorshift64*, Vigna 2016 */
-	rng ^= rng << 25;
-	rng ^= rng >> 27;
-	return below ? rng * UINT64_C(0x2545F4914F6CDD1D) % below : 0;
-}
 
 struct step_plan {
 	uint32_t step_id;

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child_end.h"
 #include "src/libmeter/activity/bpfsys.h"
 #include "src/libmeter/activity/probes.h"
 #include "src/libnode/bpfload.h"
@@ -185,14 +186,6 @@ static inline pid_t child_start(void (*work)(void), const struct folder *a, cons
 	pid_t pid = child_begin(work, a, b);
 
 	return pid > 0 && child_wait_stopped(pid) ? pid : -1;
-}
-
-static inline bool child_end(pid_t pid)
-{
-	int status;
-
-	(void)kill(pid, SIGCONT);
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
 /* Ended by the test, whatever it does. */

@@ -8,6 +8,7 @@
 
 #include <mysql.h>
 
+#include "kept_lines.h"
 #include "page_end.h"
 #include "private_mariadbd.h"
 #include "scratch.h"
@@ -224,15 +225,6 @@ static int send_made(struct sink *k, uint64_t timeout_ns)
 }
 
 /* --- with the server --------------------------------------------------------------------- */
-
-static char lines[4096];
-
-static void keep_line(void *ctx, const char *line)
-{
-	(void)ctx;
-	strncat(lines, line, sizeof(lines) - strlen(lines) - 2);
-	strcat(lines, "\n");
-}
 
 static void test_migrate(void)
 {

@@ -10,6 +10,7 @@
 
 #include <sqlite3.h>
 
+#include "kept_lines.h"
 #include "page_end.h"
 #include "scratch.h"
 #include "src/librecord/derived.h"
@@ -24,15 +25,6 @@
 static char dir[] = SCRATCH_TEMPLATE;
 static struct errmsg err;
 static struct settings settings;
-static char lines[4096];
-
-static void keep_line(void *ctx, const char *line)
-{
-	(void)ctx;
-	strncat(lines, line, sizeof(lines) - strlen(lines) - 2);
-	strcat(lines, "\n");
-}
-
 /* As a reader of the file has it. */
 static sqlite3 *reader(int flags)
 {
