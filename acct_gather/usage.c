@@ -6,20 +6,20 @@
 #include "src/libutil/clock.h"
 
 /* One side (in or out) of one TRES in a step's usage. */
-struct cell {
+struct usage_cell {
 	uint64_t *tot, *max, *min, *max_node, *min_node, *max_task, *min_task;
 };
 
-static struct cell cell_of(struct jobacctinfo *j, enum metric_side side, int pos)
+static struct usage_cell cell_of(struct jobacctinfo *j, enum metric_side side, int pos)
 {
 	if (side == SIDE_IN)
-		return (struct cell){
+		return (struct usage_cell){
 			&j->tres_usage_in_tot[pos],	   &j->tres_usage_in_max[pos],
 			&j->tres_usage_in_min[pos],	   &j->tres_usage_in_max_nodeid[pos],
 			&j->tres_usage_in_min_nodeid[pos], &j->tres_usage_in_max_taskid[pos],
 			&j->tres_usage_in_min_taskid[pos],
 		};
-	return (struct cell){
+	return (struct usage_cell){
 		&j->tres_usage_out_tot[pos],	    &j->tres_usage_out_max[pos],
 		&j->tres_usage_out_min[pos],	    &j->tres_usage_out_max_nodeid[pos],
 		&j->tres_usage_out_min_nodeid[pos], &j->tres_usage_out_max_taskid[pos],
@@ -28,14 +28,14 @@ static struct cell cell_of(struct jobacctinfo *j, enum metric_side side, int pos
 }
 
 /* Sets the value of a node. It is not known from which task the value is. */
-static void cell_set(struct cell c, uint64_t value, uint32_t nodeid)
+static void cell_set(struct usage_cell c, uint64_t value, uint32_t nodeid)
 {
 	*c.tot = *c.max = *c.min = value;
 	*c.max_node = *c.min_node = nodeid;
 	*c.max_task = *c.min_task = INFINITE64;
 }
 
-static void cell_clear(struct cell c)
+static void cell_clear(struct usage_cell c)
 {
 	*c.tot = *c.max = *c.min = INFINITE64;
 	*c.max_node = *c.min_node = INFINITE64;
@@ -62,8 +62,8 @@ static int find_tres(const char *tres, uint32_t count)
 static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t nodeid, uint32_t nnodes,
 			 uint64_t elapsed_ns)
 {
-	struct cell joules = cell_of(j, SIDE_IN, TRES_ARRAY_ENERGY);
-	struct cell watts = cell_of(j, SIDE_OUT, TRES_ARRAY_ENERGY);
+	struct usage_cell joules = cell_of(j, SIDE_IN, TRES_ARRAY_ENERGY);
+	struct usage_cell watts = cell_of(j, SIDE_OUT, TRES_ARRAY_ENERGY);
 	uint64_t ms = elapsed_ns / NSEC_PER_MSEC;
 
 	if (j->tres_count <= TRES_ARRAY_ENERGY)
@@ -113,7 +113,7 @@ static void write_metrics(struct jobacctinfo *j, const struct values *values, ui
 	values_set(&f, METRIC_CPU_TIME_NODES, values_has(&f, METRIC_CPU_TIME));
 	values_set(&f, METRIC_MEMORY_NODES, values_has(&f, METRIC_MEMORY_PEAK));
 	metric_foreach(m) {
-		struct cell c;
+		struct usage_cell c;
 
 		if (m == METRIC_ENERGY || pos[m] < 0)
 			continue;

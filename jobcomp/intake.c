@@ -27,7 +27,7 @@
 
 struct intake {
 	char dir[PATH_MAX];
-	struct job_site site;
+	struct cluster_facts site;
 	struct feed *feed;
 	const struct hook_time *hook;
 	struct inbox_writer *inbox; /* only for the thread; NULL: not open */
@@ -210,7 +210,7 @@ static void intake_destroy(struct intake *in)
 	free(in);
 }
 
-int intake_start(const char *dir, const struct job_site *site, const struct hook_time *hook,
+int intake_start(const char *dir, const struct cluster_facts *site, const struct hook_time *hook,
 		 struct intake **ret, struct errmsg *err)
 {
 	struct intake *in = calloc(1, sizeof(*in));

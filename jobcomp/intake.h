@@ -19,7 +19,7 @@ struct intake;
  * there. HOOK is borrowed until intake_stop(), and for ever if that returns false. -ENOMEM, or no thread
  * could be started.
  */
-int intake_start(const char *dir, const struct job_site *site, const struct hook_time *hook,
+int intake_start(const char *dir, const struct cluster_facts *site, const struct hook_time *hook,
 		 struct intake **ret, struct errmsg *err) _must_check_;
 /*
  * Writes what is queued, ends the thread and frees IN. False: the disk hangs, and the

@@ -155,11 +155,11 @@ static bool site_is_none(const char *type, const char *none)
 	return !type || !*type || !xstrcasecmp(type, "none") || !xstrcasecmp(type, none);
 }
 
-void job_copy_site(struct job_site *ret)
+void job_copy_site(struct cluster_facts *ret)
 {
 	const char *db = slurm_conf.accounting_storage_type;
 
-	*ret = (struct job_site){ 0 };
+	*ret = (struct cluster_facts){ 0 };
 	(void)snprintf(ret->cluster, sizeof(ret->cluster), "%s", slurm_conf.cluster_name);
 	(void)snprintf(ret->state_dir, sizeof(ret->state_dir), "%s", slurm_conf.state_save_location);
 	if (site_is_none(slurm_conf.acct_gather_energy_type, "acct_gather_energy/none"))

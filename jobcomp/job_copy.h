@@ -22,6 +22,6 @@ void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_f
 void job_copy_key(const struct job_facts *f, struct job_key *ret);
 
 /* Copies what the recorder must know of slurm.conf. */
-void job_copy_site(struct job_site *ret);
+void job_copy_site(struct cluster_facts *ret);
 
 #endif

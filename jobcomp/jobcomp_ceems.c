@@ -101,7 +101,7 @@ static int start(struct errmsg *err)
 {
 	char path[PATH_MAX];
 	struct settings settings;
-	struct job_site site;
+	struct cluster_facts site;
 	int rc = settings_path(slurm_conf.slurm_conf, path, sizeof(path));
 
 	if (rc < 0)

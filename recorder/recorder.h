@@ -65,7 +65,7 @@ struct recorder {
 	/* latest end of a job taken from the inbox, in seconds since the epoch; 0: none */
 	uint64_t known_end;
 
-	struct job_site site;
+	struct cluster_facts site;
 	bool has_site; /* SITE was read from the inbox or the store */
 
 	/* asks slurmdbd, or slurmctld if there is no slurmdbd; NULL: the cluster is not known yet */
@@ -104,7 +104,7 @@ struct recorder {
 		bool is_saved;	 /* FROM is in the store, so a restarted recorder continues */
 	} reconcile;
 
-	struct factors factors;
+	struct recorder_factors factors;
 	struct record_names names;
 	struct deliveries *sinks;
 	struct marker *marker;

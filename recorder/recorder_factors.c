@@ -7,7 +7,7 @@
 #define FRESH_NS (5 * NSEC_PER_SEC)
 #define WAIT_NS (2 * NSEC_PER_SEC) /* slurmctld waits longer than this for its worker */
 
-void factors_open(struct factors *f, const struct settings *s)
+void factors_open(struct recorder_factors *f, const struct settings *s)
 {
 	struct errmsg err = { 0 };
 	struct factor_feed_options o = { .path = s->emission_series_file,
@@ -15,7 +15,7 @@ void factors_open(struct factors *f, const struct settings *s)
 					 .helper_dir = s->helper_dir,
 					 .who = "ceems: " };
 
-	*f = (struct factors){ 0 };
+	*f = (struct recorder_factors){ 0 };
 	if (factor_chain_setup(s, &f->chain, &err) < 0) {
 		logger_error("ceems: %s; records have emissions only where the nodes "
 			     "computed them",
@@ -29,13 +29,13 @@ void factors_open(struct factors *f, const struct settings *s)
 			     err.text);
 }
 
-void factors_close(struct factors *f)
+void factors_close(struct recorder_factors *f)
 {
 	factor_feed_close(f->feed);
-	*f = (struct factors){ 0 };
+	*f = (struct recorder_factors){ 0 };
 }
 
-const struct factor_chain *factors_now(struct factors *f)
+const struct factor_chain *factors_now(struct recorder_factors *f)
 {
 	if (!f->has_chain)
 		return NULL;
@@ -50,7 +50,7 @@ const struct factor_chain *factors_now(struct factors *f)
 	return &f->chain;
 }
 
-const struct factor_series *factors_look(struct factors *f)
+const struct factor_series *factors_look(struct recorder_factors *f)
 {
 	if (!f->has_chain || !f->feed)
 		return NULL;

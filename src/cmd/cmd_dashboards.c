@@ -31,7 +31,7 @@ struct asked_metric {
 	bool is_there;
 };
 
-struct check {
+struct dashboards_check {
 	struct prometheus *prometheus;
 	struct variable variable[VARIABLES_MAX];
 	size_t nvariables;
@@ -112,7 +112,7 @@ static const char *metric_brings(const char *name)
  * Returns true if Prometheus has the metric NAME, or if it cannot be asked: then the panel's query fails,
  * too, with a message. Asks once for each metric.
  */
-static bool is_metric_there(struct check *c, const char *name)
+static bool is_metric_there(struct dashboards_check *c, const char *name)
 {
 	struct asked_metric *m = &c->metric[c->nmetrics];
 	char promql[sizeof(m->name) + 16];
@@ -165,7 +165,7 @@ static bool next_metric(const char **at, char name[128])
 }
 
 /* Writes the first metric of PROMQL that is missing, and what exports it. */
-static void explain(struct check *c, const char *promql, char *buf, size_t size)
+static void explain(struct dashboards_check *c, const char *promql, char *buf, size_t size)
 {
 	char name[128];
 
@@ -180,7 +180,7 @@ static void explain(struct check *c, const char *promql, char *buf, size_t size)
 
 /* --- variables ----------------------------------------------------------------------------- */
 
-static struct variable *find_variable(struct check *c, const char *name, size_t len)
+static struct variable *find_variable(struct dashboards_check *c, const char *name, size_t len)
 {
 	size_t i;
 
@@ -190,7 +190,7 @@ static struct variable *find_variable(struct check *c, const char *name, size_t 
 	return NULL;
 }
 
-static void set_variable(struct check *c, const char *name, const char *value, bool is_given)
+static void set_variable(struct dashboards_check *c, const char *name, const char *value, bool is_given)
 {
 	struct variable *v = find_variable(c, name, strlen(name));
 
@@ -224,7 +224,7 @@ static const char *builtin_value(const char *name, size_t len)
 }
 
 /* Returns TEXT with $NAME and ${NAME:FORMAT} replaced; the caller frees it. NULL: out of memory. */
-static char *substituted(struct check *c, const char *text)
+static char *substituted(struct dashboards_check *c, const char *text)
 {
 	char *out = NULL;
 	size_t size = 0;
@@ -266,7 +266,7 @@ static char *substituted(struct check *c, const char *text)
 }
 
 /* Evaluates the query label_values(SELECTOR, LABEL): writes the value of the label that most series have. */
-static bool first_value(struct check *c, const char *query, char *buf, size_t size)
+static bool first_value(struct dashboards_check *c, const char *query, char *buf, size_t size)
 {
 	const char *comma = strrchr(query, ',');
 	char label[NAME_SIZE], promql[1024];
@@ -295,7 +295,7 @@ static bool first_value(struct check *c, const char *query, char *buf, size_t si
 	return value != NULL;
 }
 
-static void read_variable(struct check *c, const json_t *variable)
+static void read_variable(struct dashboards_check *c, const json_t *variable)
 {
 	const char *name = json_string_value(json_object_get(variable, "name"));
 	const json_t *query = json_object_get(variable, "query");
@@ -321,7 +321,7 @@ static void read_variable(struct check *c, const json_t *variable)
 /* --- panels -------------------------------------------------------------------------------- */
 
 /* Returns 1 if EXPR has data, 0 with the reason in WHY if not, -EBADMSG or another error. */
-static int ask(struct check *c, const char *expr, char *why, size_t size)
+static int ask(struct dashboards_check *c, const char *expr, char *why, size_t size)
 {
 	char *promql = substituted(c, expr);
 	struct errmsg err = { 0 };
@@ -339,7 +339,7 @@ static int ask(struct check *c, const char *expr, char *why, size_t size)
 	return rc;
 }
 
-static int check_panel(struct check *c, const json_t *panel)
+static int check_panel(struct dashboards_check *c, const json_t *panel)
 {
 	const json_t *targets = json_object_get(panel, "targets"), *target;
 	const char *title = json_string_value(json_object_get(panel, "title"));
@@ -381,7 +381,7 @@ static int check_panel(struct check *c, const json_t *panel)
 	return 0;
 }
 
-static int check_dashboard(struct check *c, const json_t *dashboard)
+static int check_dashboard(struct dashboards_check *c, const json_t *dashboard)
 {
 	const json_t *variables = json_object_get(json_object_get(dashboard, "templating"), "list"), *v;
 	const json_t *panels = json_object_get(dashboard, "panels"), *panel;
@@ -405,7 +405,7 @@ static int is_json(const struct dirent *e)
 }
 
 /* Checks the dashboard PATH, or only prints its line if C is NULL. */
-static int one_file(struct check *c, const char *path)
+static int one_file(struct dashboards_check *c, const char *path)
 {
 	json_error_t error;
 	json_t *dashboard = json_load_file(path, 0, &error);
@@ -424,7 +424,7 @@ static int one_file(struct check *c, const char *path)
 	return rc;
 }
 
-static int all_files(struct check *c, const char *dir)
+static int all_files(struct dashboards_check *c, const char *dir)
 {
 	char path[PATH_MAX];
 	struct dirent **entry;
@@ -444,7 +444,7 @@ static int all_files(struct check *c, const char *dir)
 	return rc;
 }
 
-static int check_all(struct check *c, const char *url, const char *ca_file, const char *dir)
+static int check_all(struct dashboards_check *c, const char *url, const char *ca_file, const char *dir)
 {
 	struct errmsg err = { 0 };
 	int rc;
@@ -461,7 +461,7 @@ static int check_all(struct check *c, const char *url, const char *ca_file, cons
 	return c->failed ? CMD_FAILED : CMD_OK;
 }
 
-static bool parse_set(struct check *c, const char *text)
+static bool parse_set(struct dashboards_check *c, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	char name[NAME_SIZE];
@@ -488,7 +488,7 @@ static const struct cmd_option dashboards_options[] = {
 static int cmd_dashboards_run(const struct cmd_info *self, int argc, char **argv)
 {
 	const char *url = NULL, *ca_file = "", *dir = CEEMS_DATADIR "/grafana";
-	struct check *c = calloc(1, sizeof(*c));
+	struct dashboards_check *c = calloc(1, sizeof(*c));
 	int rc, opt;
 
 	if (!c)

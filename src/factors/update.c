@@ -67,7 +67,7 @@ static int ask_zone(struct fetch *f, const struct provider_ask *ask, const struc
 	return rc;
 }
 
-struct run {
+struct update_run {
 	const struct update *u;
 	struct fetch *fetch;
 	struct factor_series series;
@@ -75,7 +75,7 @@ struct run {
 	bool is_changed;
 };
 
-static void do_zone(struct run *r, const struct provider *o, const struct factors_zone *zone)
+static void do_zone(struct update_run *r, const struct provider *o, const struct factors_zone *zone)
 {
 	struct provider_ask ask = { .conf = provider_conf_of(o, r->u->conf),
 				    .provider = o,
@@ -101,7 +101,7 @@ static void do_zone(struct run *r, const struct provider *o, const struct factor
 	points_fini(&p);
 }
 
-static int write_series(struct run *r, struct errmsg *err)
+static int write_series(struct update_run *r, struct errmsg *err)
 {
 	uint64_t now_s = clock_wall_ns() / NSEC_PER_SEC;
 	uint64_t keep_s = r->u->conf->keep_ns / NSEC_PER_SEC;
@@ -116,7 +116,7 @@ static int write_series(struct run *r, struct errmsg *err)
  * Asks for all zones of a provider and writes the series at once: the next provider may take until
  * we are killed.
  */
-static int do_provider(struct run *r, const struct provider *o, struct errmsg *err)
+static int do_provider(struct update_run *r, const struct provider *o, struct errmsg *err)
 {
 	struct provider_ask ask = { .conf = provider_conf_of(o, r->u->conf), .provider = o };
 	const char *list = o->zones ? o->zones : ask.conf->zones;
@@ -153,7 +153,7 @@ int update_run(const struct update *u, struct errmsg *err)
 {
 	struct factors_conf once = *u->conf;
 	_cleanup_close_ int lock = -1;
-	struct run r = { .u = u };
+	struct update_run r = { .u = u };
 	const char *list = u->conf->providers;
 	char name[64];
 	int rc = 0;

@@ -22,7 +22,7 @@
 #define SYSTEM(in) ((in)->nlines + 1)
 #define SHARERS(in) ((in)->nlines + 2)
 
-struct tick {
+struct split_work {
 	const struct split_input *in;
 	struct account *line, *unallocated, *system;
 	/* scratch memory; each array has SHARERS elements */
@@ -39,7 +39,7 @@ size_t split_work_size(size_t njobs, size_t nlines)
 
 /* --- sharing ----------------------------------------------------------------------------- */
 
-static struct account *sharer(const struct tick *t, size_t i)
+static struct account *sharer(const struct split_work *t, size_t i)
 {
 	if (i < t->in->nlines)
 		return &t->line[i];
@@ -52,7 +52,8 @@ static bool is_by_counters(const struct split_input *in, size_t sharer)
 }
 
 /* Shares TOTAL uJ of part P by t->weight. If all weights are 0, sharer OTHERWISE gets TOTAL. */
-static void share_out(struct tick *t, const struct part *p, uint64_t total, bool is_static, size_t otherwise)
+static void share_out(struct split_work *t, const struct part *p, uint64_t total, bool is_static,
+		      size_t otherwise)
 {
 	size_t n = SHARERS(t->in);
 	uint64_t rest;
@@ -108,7 +109,7 @@ static uint64_t rest_of(u128 node, u128 lines)
 	return lines < node ? cut(node - lines) : 0;
 }
 
-static void cpu_weights(struct tick *t, unsigned int unit)
+static void cpu_weights(struct split_work *t, unsigned int unit)
 {
 	const struct split_input *in = t->in;
 	u128 lines = 0;
@@ -140,7 +141,7 @@ static uint64_t memory_on(const struct split_input *in, const struct split_alloc
 		     split_on_socket(in, holder, unit, mem_weight);
 }
 
-static void memory_weights(struct tick *t, unsigned int unit)
+static void memory_weights(struct split_work *t, unsigned int unit)
 {
 	const struct split_input *in = t->in;
 	u128 lines_cpu[SOCKETS_MAX] = { 0 };
@@ -167,7 +168,7 @@ static void memory_weights(struct tick *t, unsigned int unit)
 }
 
 /* Adds TOTAL_UJ of dynamic energy, shared by t->weight, to t->dynamic. */
-static void note_dynamic(struct tick *t, uint64_t total_uj, size_t otherwise)
+static void note_dynamic(struct split_work *t, uint64_t total_uj, size_t otherwise)
 {
 	uint64_t fine = total_uj < ENERGY_WEIGHT_MAX >> ENERGY_WEIGHT_SHIFT ?
 				total_uj << ENERGY_WEIGHT_SHIFT :
@@ -189,7 +190,7 @@ static void note_dynamic(struct tick *t, uint64_t total_uj, size_t otherwise)
  * Sets the weights for the rest of the node: dynamic energy of the other parts, or CPU
  * activity if there is none.
  */
-static void rest_weights(struct tick *t)
+static void rest_weights(struct split_work *t)
 {
 	size_t n = SHARERS(t->in);
 	uint64_t any = 0;
@@ -241,7 +242,7 @@ static struct split_resource resource_of(const struct split_input *in, const str
 	return r;
 }
 
-static void split_part(struct tick *t, const struct part *p)
+static void split_part(struct split_work *t, const struct part *p)
 {
 	const struct split_input *in = t->in;
 	struct split_resource r = resource_of(in, p);
@@ -285,7 +286,7 @@ static bool is_sound(const struct split_input *in)
 int split_tick(const struct split_input *in, void *work, struct account *line, struct account *unallocated,
 	       struct account *system)
 {
-	struct tick t = { in, line, unallocated, system, .weight = work };
+	struct split_work t = { in, line, unallocated, system, .weight = work };
 	size_t i;
 
 	if (!is_sound(in))

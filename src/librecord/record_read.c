@@ -12,7 +12,7 @@
 #define STEPS_MAX 100000 /* of one job; rejects damaged input; far above MaxStepCount */
 
 /* A job or step being read. */
-struct reading {
+struct record_reader {
 	struct exactjson_cursor at;
 	const json_t *escaped; /* JSON array with the paths of escaped texts; NULL: none */
 	struct errmsg *err;
@@ -23,7 +23,7 @@ static int record_bad(struct errmsg *err, const char *name, const char *what)
 	return errmsg_set(err, -EINVAL, "record: %s: %s", name, what);
 }
 
-static bool is_escaped(const struct reading *in, const char *path)
+static bool is_escaped(const struct record_reader *in, const char *path)
 {
 	size_t i;
 
@@ -33,7 +33,7 @@ static bool is_escaped(const struct reading *in, const char *path)
 	return false;
 }
 
-static int read_text(const struct reading *in, const char *path, const json_t *v, char **ret)
+static int read_text(const struct record_reader *in, const char *path, const json_t *v, char **ret)
 {
 	char *text;
 
@@ -52,7 +52,8 @@ static int read_text(const struct reading *in, const char *path, const json_t *v
 }
 
 /* Copies text V to RET, of f->size bytes; a longer text is cut. */
-static int read_chars(const struct reading *in, const struct record_field *f, const json_t *v, char *ret)
+static int read_chars(const struct record_reader *in, const struct record_field *f, const json_t *v,
+		      char *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	int rc = read_text(in, f->path, v, &text);
@@ -62,7 +63,7 @@ static int read_chars(const struct reading *in, const struct record_field *f, co
 	return rc;
 }
 
-static int read_number(const struct reading *in, const char *path, const json_t *v, uint64_t scale,
+static int read_number(const struct record_reader *in, const char *path, const json_t *v, uint64_t scale,
 		       uint64_t max, uint64_t *ret)
 {
 	int rc = exactjson_scaled(v, scale ? scale : 1, ret);
@@ -74,7 +75,7 @@ static int read_number(const struct reading *in, const char *path, const json_t 
 	return rc < 0 ? record_bad(in->err, path, "not a number, or negative") : 0;
 }
 
-static int read_values(struct reading *in, struct values *f)
+static int read_values(struct record_reader *in, struct values *f)
 {
 	const char *name;
 	unsigned int m;
@@ -100,7 +101,7 @@ static int read_values(struct reading *in, struct values *f)
 	return 0;
 }
 
-static int read_exit(const struct reading *in, const char *path, const json_t *v, int32_t ret[2])
+static int read_exit(const struct record_reader *in, const char *path, const json_t *v, int32_t ret[2])
 {
 	const char *text = json_string_value(v);
 	int code;
@@ -114,7 +115,7 @@ static int read_exit(const struct reading *in, const char *path, const json_t *v
 	return 0;
 }
 
-static int read_time(const struct reading *in, const char *path, const json_t *v, uint64_t *ret)
+static int read_time(const struct record_reader *in, const char *path, const json_t *v, uint64_t *ret)
 {
 	if (!json_is_string(v) || rfc3339_parse(json_string_value(v), ret) < 0)
 		return record_bad(in->err, path, "not a time like 2026-01-31T12:00:00Z");
@@ -133,7 +134,7 @@ static enum record_co2e_method method_of(const char *name)
 }
 
 /* Stores V, which is not null, in member P of a record or step. */
-static int read_value(const struct reading *in, const struct record_field *f, const json_t *v, void *p)
+static int read_value(const struct record_reader *in, const struct record_field *f, const json_t *v, void *p)
 {
 	struct maybe_u64 *maybe = p;
 	uint64_t value = 0;
@@ -182,7 +183,7 @@ static int read_value(const struct reading *in, const struct record_field *f, co
 	return 0;
 }
 
-static int read_escaped(struct reading *in)
+static int read_escaped(struct record_reader *in)
 {
 	size_t i;
 
@@ -198,7 +199,7 @@ static int read_escaped(struct reading *in)
 /* Reads all members in table F from O, a job or a step, into OBJECT. */
 static int read_fields(json_t *o, const struct record_field *f, void *object, struct errmsg *err)
 {
-	struct reading in = { .at = { .root = o }, .err = err };
+	struct record_reader in = { .at = { .root = o }, .err = err };
 	int rc = read_escaped(&in);
 
 	for (; rc == 0 && f->path; f++) {

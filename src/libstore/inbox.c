@@ -36,7 +36,7 @@ struct inbox_frame {
 };
 _Static_assert(sizeof(struct inbox_header) % INBOX_ALIGN == 0, "frames are aligned");
 _Static_assert(sizeof(struct inbox_frame) % INBOX_ALIGN == 0, "entries are aligned");
-_Static_assert(sizeof(struct job_site) % INBOX_ALIGN == 0, "and what is behind them");
+_Static_assert(sizeof(struct cluster_facts) % INBOX_ALIGN == 0, "and what is behind them");
 
 static const uint64_t inbox_unknown_number; /* data of an INBOX_LOST */
 
@@ -194,7 +194,7 @@ int inbox_get_status(const char *path, const struct inbox_pos *from, struct inbo
 
 struct inbox_writer {
 	char path[PATH_MAX];
-	struct job_site site;
+	struct cluster_facts site;
 	int dir;	 /* -1: not open */
 	int fd;		 /* -1: the next write must start a file */
 	uint64_t number; /* number of the open file */
@@ -283,7 +283,7 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 	struct {
 		struct inbox_header file;
 		struct inbox_frame frame;
-		struct job_site site;
+		struct cluster_facts site;
 	} h = { .file = { .magic = INBOX_MAGIC, .layout = INBOX_LAYOUT },
 		.frame = { .len = sizeof(w->site), .kind = INBOX_SITE },
 		.site = w->site };
@@ -319,7 +319,7 @@ static int inbox_begin_file(struct inbox_writer *w, struct errmsg *err)
 	return 0;
 }
 
-int inbox_writer_open(const char *path, const struct job_site *site, struct inbox_writer **ret,
+int inbox_writer_open(const char *path, const struct cluster_facts *site, struct inbox_writer **ret,
 		      struct errmsg *err)
 {
 	struct inbox_writer *w = calloc(1, sizeof(*w));

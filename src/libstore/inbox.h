@@ -39,7 +39,7 @@ enum inbox_kind {
 	INBOX_KEY = 4,	 /* struct job_key: a job ended, and the queue had no room for its facts */
 	/* uint64_t: number of job ends without an entry; 0: the number is unknown */
 	INBOX_LOST = 5,
-	INBOX_SITE = 6, /* struct job_site, the first entry of each file */
+	INBOX_SITE = 6, /* struct cluster_facts, the first entry of each file */
 	INBOX_HOOK = 7, /* struct hook_cost */
 };
 
@@ -52,7 +52,7 @@ struct inbox_writer;
  * of each file. Returns 0, -EREMOTE (DIR is on a network file system, which may hang) or another
  * -errno.
  */
-int inbox_writer_open(const char *dir, const struct job_site *site, struct inbox_writer **ret,
+int inbox_writer_open(const char *dir, const struct cluster_facts *site, struct inbox_writer **ret,
 		      struct errmsg *err) _must_check_;
 /* Frees W. Entries that were not flushed are lost. NULL: no-op. */
 void inbox_writer_close(struct inbox_writer *w);

@@ -107,7 +107,7 @@ struct job_key {
 void job_facts_from_key(const struct job_key *key, struct job_facts *ret);
 
 /* Facts about the cluster, as slurmctld has them when it loads the plugin. */
-struct job_site {
+struct cluster_facts {
 	char cluster[256];
 	char state_dir[1024]; /* StateSaveLocation */
 	uint32_t flags;	      /* SITE_* */

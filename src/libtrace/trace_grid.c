@@ -112,19 +112,19 @@ int trace_columns_pick(const struct trace_table *table, size_t n, const char *me
 /* --- one column of one table -------------------------------------------------------------- */
 
 /* The known values of one column of one table. */
-struct points {
+struct column_points {
 	uint64_t *t_ns;
 	double *value;
 	size_t n;
 	size_t at; /* where the last search ended: searches come in the order of time */
 };
 
-static int points_init(struct points *p, const struct trace_table *t, int column, bool from_zero)
+static int points_init(struct column_points *p, const struct trace_table *t, int column, bool from_zero)
 {
 	size_t i;
 
-	*p = (struct points){ .t_ns = calloc(t->nrows + 1, sizeof(*p->t_ns)),
-			      .value = calloc(t->nrows + 1, sizeof(*p->value)) };
+	*p = (struct column_points){ .t_ns = calloc(t->nrows + 1, sizeof(*p->t_ns)),
+				     .value = calloc(t->nrows + 1, sizeof(*p->value)) };
 	if (!p->t_ns || !p->value)
 		return -ENOMEM;
 	for (i = 0; i < t->nrows; i++) {
@@ -141,7 +141,7 @@ static int points_init(struct points *p, const struct trace_table *t, int column
 	return 0;
 }
 
-static void points_fini(struct points *p)
+static void points_fini(struct column_points *p)
 {
 	free(p->t_ns);
 	free(p->value);
@@ -151,7 +151,7 @@ static void points_fini(struct points *p)
  * Interpolates between two points. Before the first point and after the last, returns that point's
  * value.
  */
-static double points_at(struct points *p, uint64_t t_ns)
+static double points_at(struct column_points *p, uint64_t t_ns)
 {
 	size_t i;
 
@@ -167,13 +167,13 @@ static double points_at(struct points *p, uint64_t t_ns)
 }
 
 /* points_at(), but 0 before the first point: a sum begins at 0. */
-static double sum_at(struct points *p, uint64_t t_ns)
+static double sum_at(struct column_points *p, uint64_t t_ns)
 {
 	return t_ns < p->t_ns[0] ? 0 : points_at(p, t_ns);
 }
 
 /* Mean over the known part of [BEGIN_NS, END_NS]; NAN: no part is known. */
-static double level_between(struct points *p, uint64_t begin_ns, uint64_t end_ns)
+static double level_between(struct column_points *p, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t from = begin_ns > p->t_ns[0] ? begin_ns : p->t_ns[0];
 	uint64_t last = p->t_ns[p->n - 1];
@@ -200,7 +200,7 @@ static double level_between(struct points *p, uint64_t begin_ns, uint64_t end_ns
 }
 
 /* The largest value until END_NS. Call in the order of time. */
-static double peak_until(struct points *p, uint64_t end_ns)
+static double peak_until(struct column_points *p, uint64_t end_ns)
 {
 	double peak = NAN;
 
@@ -239,7 +239,7 @@ static void grid_add(double *cell, enum trace_kind kind, double v)
 		*cell += v;
 }
 
-static double value_between(struct points *p, enum trace_kind kind, uint64_t begin_ns, uint64_t end_ns)
+static double value_between(struct column_points *p, enum trace_kind kind, uint64_t begin_ns, uint64_t end_ns)
 {
 	double before;
 
@@ -274,7 +274,7 @@ static int grid_add_column(struct trace_grid *g, size_t k, const struct trace_ta
 {
 	const struct trace_column *c = &g->column[k];
 	const int source = source_column(t, c);
-	struct points p = { 0 };
+	struct column_points p = { 0 };
 	size_t i;
 	int rc;
 

@@ -56,7 +56,7 @@
 /* Records that are sent between two reads of the rings. */
 #define HELD_PORTION 16
 
-struct sampler {
+struct stack_sampler {
 	struct wire *wire;
 	struct stacks *stacks;
 	struct offcpu *offcpu; /* NULL: waits are not counted */
@@ -101,7 +101,7 @@ static int parse_tasks(struct profile_tasks *tasks, char *text)
 }
 
 /* Sends the name of kernel function NUMBER, once. */
-static void tell_symbol(struct sampler *s, uint32_t number)
+static void tell_symbol(struct stack_sampler *s, uint32_t number)
 {
 	const struct wire_message m = {
 		.kind = WIRE_SYMBOL, .record = { .start = number, .text = kallsyms_name(s->kernel, number) }
@@ -125,7 +125,7 @@ static bool is_of_tracepoint(const char *name)
  * Sets RET to the numbers of the kernel functions in the stack of R, and sends new names. Returns
  * how many.
  */
-static size_t name_kernel(struct sampler *s, const struct stacks_record *r, uint64_t ret[])
+static size_t name_kernel(struct stack_sampler *s, const struct stacks_record *r, uint64_t ret[])
 {
 	uint32_t number;
 	size_t i, n = 0;
@@ -142,7 +142,7 @@ static size_t name_kernel(struct sampler *s, const struct stacks_record *r, uint
 }
 
 /* Sends M, whose record still has kernel addresses. */
-static void send_named(struct sampler *s, const struct wire_message *m)
+static void send_named(struct stack_sampler *s, const struct wire_message *m)
 {
 	struct wire_message named = *m;
 	uint64_t kernel[UINT16_MAX / sizeof(uint64_t)];
@@ -155,7 +155,7 @@ static void send_named(struct sampler *s, const struct wire_message *m)
 
 static void pass_on(void *ctx, const struct stacks_record *r)
 {
-	struct sampler *s = ctx;
+	struct stack_sampler *s = ctx;
 	struct wire_message m = { .kind = WIRE_RECORD, .record = *r };
 
 	if (s->rc < 0 || !profile_tasks_look(s->tasks, &m))
@@ -166,7 +166,7 @@ static void pass_on(void *ctx, const struct stacks_record *r)
 		send_named(s, &m);
 }
 
-static int tell_begin(struct sampler *s)
+static int tell_begin(struct stack_sampler *s)
 {
 	const struct wire_message m = {
 		.kind = WIRE_BEGIN,
@@ -178,7 +178,7 @@ static int tell_begin(struct sampler *s)
 	return wire_send(s->wire, &m);
 }
 
-static int tell_end(struct sampler *s)
+static int tell_end(struct stack_sampler *s)
 {
 	const struct wire_message m = { .kind = WIRE_END,
 					.counted = stacks_counted(s->stacks),
@@ -187,7 +187,7 @@ static int tell_end(struct sampler *s)
 	return wire_send(s->wire, &m);
 }
 
-static int open_offcpu(struct sampler *s, const struct stacks_setup *stacks, struct errmsg *err)
+static int open_offcpu(struct stack_sampler *s, const struct stacks_setup *stacks, struct errmsg *err)
 {
 	const struct offcpu_setup setup = { .cgroup_fd = stacks->cgroup_fd,
 					    .has_user = stacks->has_user,
@@ -197,7 +197,7 @@ static int open_offcpu(struct sampler *s, const struct stacks_setup *stacks, str
 }
 
 /* Opens the events on the CPUs of the first task, whose pid is the first number in TASKS. */
-static int open_stacks(struct sampler *s, const struct profile_request *request, char *const *arg,
+static int open_stacks(struct stack_sampler *s, const struct profile_request *request, char *const *arg,
 		       struct errmsg *err)
 {
 	const char *tasks = arg[STEP_ARG_TASKS];
@@ -236,7 +236,7 @@ static int open_stacks(struct sampler *s, const struct profile_request *request,
 }
 
 /* Moves records from the rings to S->held. */
-static void hold_records(struct sampler *s)
+static void hold_records(struct stack_sampler *s)
 {
 	if (wire_kept(s->held) < HELD_MAX)
 		stacks_drain(s->stacks, pass_on, s);
@@ -246,7 +246,7 @@ static void hold_records(struct sampler *s)
  * Sends what is held, and, until stdin is closed, what is sampled meanwhile. The writer may need longer for
  * what is held than the rings last.
  */
-static void send_held(struct sampler *s)
+static void send_held(struct stack_sampler *s)
 {
 	struct wire_message m;
 	bool is_over = false;
@@ -265,7 +265,7 @@ static void send_held(struct sampler *s)
  * Reads the kernel's symbols, which takes 0.1 s, or some seconds if the CPUs are busy. The ring buffers would
  * be full after 0.3 s. So records are moved from there to S->held until all symbols are known.
  */
-static int read_kernel(struct sampler *s, struct errmsg *err)
+static int read_kernel(struct stack_sampler *s, struct errmsg *err)
 {
 	static const char path[] = "/proc/kallsyms";
 	int rc = kallsyms_open(path, &s->kernel, err);
@@ -288,7 +288,7 @@ static int read_kernel(struct sampler *s, struct errmsg *err)
 }
 
 /* Samples until stdin is closed or the writer is gone. */
-static void sample(struct sampler *s)
+static void sample(struct stack_sampler *s)
 {
 	bool is_over = false;
 
@@ -306,7 +306,7 @@ static void sample(struct sampler *s)
 	}
 }
 
-static int run_sampler(struct sampler *s, const struct profile_request *request, char *const *arg,
+static int run_sampler(struct stack_sampler *s, const struct profile_request *request, char *const *arg,
 		       struct errmsg *err)
 {
 	int rc = profile_tasks_create(&s->tasks);
@@ -468,7 +468,7 @@ static int parse_arguments(char *const *argv, char *ret[STEP_ARGS_PROFILE],
 int main(int argc, char **argv)
 {
 	struct profile_request request = { 0 };
-	struct sampler s = { .rc = 0 };
+	struct stack_sampler s = { .rc = 0 };
 	struct errmsg err = { 0 };
 	int fd = -1, push_fd = -1, status = 0, rc;
 	pid_t writer, keeper;

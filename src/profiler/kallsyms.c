@@ -9,7 +9,7 @@
 
 #define PORTION_LINES 1024 /* some 0.4 ms */
 
-struct symbol {
+struct kernel_symbol {
 	uint64_t address;
 	size_t name; /* offset in TEXT */
 };
@@ -20,7 +20,7 @@ struct kallsyms {
 	 * The first NSORTED are in order as they come: the kernel's own. The others, of modules, are sorted
 	 * when all are read. To sort all of them would take 10 ms.
 	 */
-	struct symbol *symbol;
+	struct kernel_symbol *symbol;
 	size_t n, room, nsorted;
 	char *text;
 	size_t used, text_room;
@@ -47,7 +47,7 @@ static int add_text(struct kallsyms *k, const char *text, size_t len)
 static int add_symbol(struct kallsyms *k, uint64_t address, const char *name, size_t len)
 {
 	const size_t at = k->used;
-	struct symbol *more;
+	struct kernel_symbol *more;
 	int rc;
 
 	if (k->n == k->room) {
@@ -62,13 +62,13 @@ static int add_symbol(struct kallsyms *k, uint64_t address, const char *name, si
 		return rc;
 	if (k->nsorted == k->n && (!k->n || k->symbol[k->n - 1].address <= address))
 		k->nsorted++;
-	k->symbol[k->n++] = (struct symbol){ address, at };
+	k->symbol[k->n++] = (struct kernel_symbol){ address, at };
 	return 0;
 }
 
 static int by_address(const void *a, const void *b)
 {
-	const struct symbol *x = a, *y = b;
+	const struct kernel_symbol *x = a, *y = b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
@@ -143,7 +143,7 @@ void kallsyms_close(struct kallsyms *k)
 }
 
 /* Returns the last symbol of the sorted SYMBOL[n] that is at ADDRESS or below, or NULL. */
-static const struct symbol *find_in(const struct symbol *symbol, size_t n, uint64_t address)
+static const struct kernel_symbol *find_in(const struct kernel_symbol *symbol, size_t n, uint64_t address)
 {
 	size_t low = 0, high = n, mid;
 
@@ -159,8 +159,8 @@ static const struct symbol *find_in(const struct symbol *symbol, size_t n, uint6
 
 uint32_t kallsyms_find(const struct kallsyms *k, uint64_t address)
 {
-	const struct symbol *own = find_in(k->symbol, k->nsorted, address);
-	const struct symbol *other = find_in(k->symbol + k->nsorted, k->n - k->nsorted, address);
+	const struct kernel_symbol *own = find_in(k->symbol, k->nsorted, address);
+	const struct kernel_symbol *other = find_in(k->symbol + k->nsorted, k->n - k->nsorted, address);
 
 	if (!own || (other && other->address > own->address))
 		own = other;

@@ -134,7 +134,7 @@ static int bench_inbox(const struct job_facts *facts)
 	int rc;
 
 	snprintf(dir, sizeof(dir), "%s/inbox", b.dir);
-	rc = inbox_writer_open(dir, &(struct job_site){ .cluster = "bench" }, &w, &b.err);
+	rc = inbox_writer_open(dir, &(struct cluster_facts){ .cluster = "bench" }, &w, &b.err);
 	begin_cost(&c);
 	for (i = 0; rc == 0 && i < JOBS; i++) {
 		rc = inbox_append(w, INBOX_END, facts, job_facts_size(facts));

@@ -71,8 +71,8 @@ static bool read_job(struct job_facts *f, uint32_t every)
 
 int main(int argc, char **argv)
 {
-	static const struct job_site site = { .cluster = "ceems",
-					      .flags = SITE_HAS_SLURMDBD | SITE_HAS_EXTERN };
+	static const struct cluster_facts site = { .cluster = "ceems",
+						   .flags = SITE_HAS_SLURMDBD | SITE_HAS_EXTERN };
 	static struct job_facts facts;
 	struct inbox_writer *w = NULL;
 	struct errmsg err = { 0 };

@@ -16,11 +16,11 @@
 /* descriptors that are left for slurmstepd itself; half of them, if the limit is small */
 #define KEEP_FDS 1024
 
-struct reading {
+struct perf_reading {
 	uint64_t value, enabled_ns, running_ns;
 };
 
-struct counter {
+struct perf_counter {
 	int fd;
 	uint8_t event;
 	/* how many events a read of this one returns, itself included; 0: the leader's read returns it */
@@ -28,7 +28,7 @@ struct counter {
 	bool is_grouped; /* one read of the leader returns all members */
 	uint64_t id;	 /* id of the event in the kernel, by which is_ours() recognises our descriptor */
 	uint64_t opened_mono_ns;
-	struct reading base;
+	struct perf_reading base;
 };
 
 struct perf_set {
@@ -37,7 +37,7 @@ struct perf_set {
 	struct hwevents events;
 	enum metric_reason reason[HWEVENTS_MAX];
 	bool is_full;
-	struct counter *counter; /* members follow their leader */
+	struct perf_counter *counter; /* members follow their leader */
 	size_t n, size;
 };
 
@@ -85,7 +85,7 @@ int perf_set_create(const struct perf_event_ops *ops, void *ctx, const struct hw
 static int grow(struct perf_set *s)
 {
 	size_t size = s->size ? s->size * 2 : HWEVENTS_MAX;
-	struct counter *more;
+	struct perf_counter *more;
 
 	if (s->n < s->size)
 		return 0;
@@ -140,8 +140,8 @@ static void log_refusal(const struct perf_set *s, const struct perf_set_target *
 }
 
 /* Reads a group; the values are in the order of its members. */
-static int read_leader(const struct perf_set *s, const struct counter *leader,
-		       struct reading ret[HWEVENTS_MAX])
+static int read_leader(const struct perf_set *s, const struct perf_counter *leader,
+		       struct perf_reading ret[HWEVENTS_MAX])
 {
 	struct {
 		uint64_t nr, enabled_ns, running_ns, value[HWEVENTS_MAX];
@@ -160,14 +160,14 @@ static int read_leader(const struct perf_set *s, const struct counter *leader,
 	if (n < (ssize_t)(3 * sizeof(uint64_t)) || group.nr != leader->members)
 		return -EIO;
 	for (i = 0; i < group.nr; i++)
-		ret[i] = (struct reading){ group.value[i], group.enabled_ns, group.running_ns };
+		ret[i] = (struct perf_reading){ group.value[i], group.enabled_ns, group.running_ns };
 	return 0;
 }
 
 /* Stores the first values of the counters from FIRST on, which are those of one target. */
 static void take_bases(struct perf_set *s, size_t first)
 {
-	struct reading now[HWEVENTS_MAX];
+	struct perf_reading now[HWEVENTS_MAX];
 	uint64_t mono_ns = clock_mono_ns();
 	size_t i, k;
 
@@ -192,7 +192,7 @@ int perf_set_add(struct perf_set *s, const struct perf_set_target *t)
 	uint32_t i;
 
 	for (i = 0; i < s->events.n; i++) {
-		struct counter c = { .event = (uint8_t)i, .is_grouped = !t->is_inherited };
+		struct perf_counter c = { .event = (uint8_t)i, .is_grouped = !t->is_inherited };
 
 		if (s->reason[i] != REASON_NONE)
 			continue;
@@ -251,7 +251,7 @@ int perf_set_try(const struct perf_set *s, const struct perf_set_target *t)
  * a process that shares our memory, but not our descriptors. There, the number may be another file,
  * which must not be read or closed.
  */
-static bool is_ours(const struct perf_set *s, const struct counter *c)
+static bool is_ours(const struct perf_set *s, const struct perf_counter *c)
 {
 	uint64_t id;
 
@@ -269,7 +269,7 @@ struct total {
  * Corrects a bug of Linux 6.18: for the first event of a cgroup on its CPU, both times include the
  * uptime. No CPU can have run longer than the event is open.
  */
-static void cut_uptime(const struct counter *c, uint64_t mono_ns, struct reading *delta)
+static void cut_uptime(const struct perf_counter *c, uint64_t mono_ns, struct perf_reading *delta)
 {
 	uint64_t most_ns = mono_ns - c->opened_mono_ns;
 	uint64_t extra_ns = delta->enabled_ns > most_ns ? delta->enabled_ns - most_ns : 0;
@@ -280,11 +280,11 @@ static void cut_uptime(const struct counter *c, uint64_t mono_ns, struct reading
 	delta->running_ns -= extra_ns < delta->running_ns ? extra_ns : delta->running_ns;
 }
 
-static enum metric_reason add_one(const struct counter *c, const struct reading *now, uint64_t mono_ns,
-				  struct total *to)
+static enum metric_reason add_one(const struct perf_counter *c, const struct perf_reading *now,
+				  uint64_t mono_ns, struct total *to)
 {
-	struct reading delta = { now->value - c->base.value, now->enabled_ns - c->base.enabled_ns,
-				 now->running_ns - c->base.running_ns };
+	struct perf_reading delta = { now->value - c->base.value, now->enabled_ns - c->base.enabled_ns,
+				      now->running_ns - c->base.running_ns };
 
 	if (now->value < c->base.value || now->enabled_ns < c->base.enabled_ns ||
 	    now->running_ns < c->base.running_ns)
@@ -325,14 +325,14 @@ void perf_set_read(const struct perf_set *s, struct perf_sum ret[HWEVENTS_MAX])
 
 	memcpy(reason, s->reason, sizeof(reason));
 	for (i = 0; i < s->n; i++) {
-		const struct counter *c = &s->counter[i];
-		struct reading now[HWEVENTS_MAX];
+		const struct perf_counter *c = &s->counter[i];
+		struct perf_reading now[HWEVENTS_MAX];
 		int rc = is_ours(s, c) ? 0 : -EBADF;
 
 		if (rc == 0 && c->members)
 			rc = read_leader(s, c, now);
 		for (k = 0; k < (rc < 0 ? 1u : c->members); k++) {
-			const struct counter *m = &s->counter[i + k];
+			const struct perf_counter *m = &s->counter[i + k];
 			enum metric_reason why = REASON_FAILED;
 
 			if (rc == 0)

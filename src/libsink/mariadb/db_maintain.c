@@ -21,7 +21,7 @@
 #define LOCK_NAP_NS 200000000
 #define OPEN_SECONDS (2 * 86400)
 
-struct run {
+struct db_maintain_run {
 	MYSQL *m;
 	const struct db_maintain_options *options;
 	uint64_t now;	/* Unix seconds */
@@ -32,9 +32,9 @@ struct run {
 #define report(r, ...) db_report((r)->options->report, (r)->options->ctx, __VA_ARGS__)
 
 /* Runs one statement. RET, if not NULL, gets the number that it returns. */
-static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const char *fmt, ...)
+static int maintain_sql(struct db_maintain_run *r, uint64_t *ret, struct errmsg *err, const char *fmt, ...)
 	_printf_(4, 5);
-static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const char *fmt, ...)
+static int maintain_sql(struct db_maintain_run *r, uint64_t *ret, struct errmsg *err, const char *fmt, ...)
 {
 	char sql[1024];
 	va_list ap;
@@ -51,7 +51,8 @@ static int maintain_sql(struct run *r, uint64_t *ret, struct errmsg *err, const 
 /*
  * Calls TRY again while other sessions hold the locks that it needs. After a failure, TRY must be repeatable.
  */
-static int maintain_retry(struct run *r, int (*try)(struct run *, uint64_t, struct errmsg *), uint64_t arg,
+static int maintain_retry(struct db_maintain_run *r,
+			  int (*try)(struct db_maintain_run *, uint64_t, struct errmsg *), uint64_t arg,
 			  struct errmsg *err)
 {
 	unsigned int code;
@@ -72,7 +73,7 @@ static int maintain_retry(struct run *r, int (*try)(struct run *, uint64_t, stru
 	return errmsg_set(err, -EBUSY, "the tables were locked for too long: try again later");
 }
 
-static int maintain_add_months(struct run *r, uint64_t is_step, struct errmsg *err)
+static int maintain_add_months(struct db_maintain_run *r, uint64_t is_step, struct errmsg *err)
 {
 	const char *table = is_step ? "step" : "job";
 	size_t added = 0;
@@ -89,7 +90,7 @@ static int maintain_add_months(struct run *r, uint64_t is_step, struct errmsg *e
  * Sums up a day in usage_day. SELECT ... FOR UPDATE waits for sinks that are writing jobs of that day, and
  * makes later ones wait, so that no job is missing in the sums.
  */
-static int maintain_close_day(struct run *r, uint64_t day, struct errmsg *err)
+static int maintain_close_day(struct db_maintain_run *r, uint64_t day, struct errmsg *err)
 {
 	int rc = maintain_sql(r, NULL, err, "START TRANSACTION");
 
@@ -121,7 +122,7 @@ static int maintain_close_day(struct run *r, uint64_t day, struct errmsg *err)
  * would have to wait. Each day is summed up once per run, because a sink that catches up may reopen days as
  * fast as they are summed up.
  */
-static int maintain_close_days(struct run *r, struct errmsg *err)
+static int maintain_close_days(struct db_maintain_run *r, struct errmsg *err)
 {
 	uint64_t days = 0;
 	uint64_t day = 0;
@@ -154,7 +155,7 @@ static int maintain_close_days(struct run *r, struct errmsg *err)
  * Counts the jobs of a month that ended too recently for the month to be dropped. The conditions select few
  * rows by the index job_end. Reading all rows would take minutes, while the tables are locked.
  */
-static int maintain_count_recent(struct run *r, uint64_t month, uint64_t *ret, struct errmsg *err)
+static int maintain_count_recent(struct db_maintain_run *r, uint64_t month, uint64_t *ret, struct errmsg *err)
 {
 	int rc = maintain_sql(r, ret, err,
 			      "SELECT COUNT(*) FROM job PARTITION (p%" PRIu64 ") WHERE end_time >= "
@@ -168,7 +169,7 @@ static int maintain_count_recent(struct run *r, uint64_t month, uint64_t *ret, s
 }
 
 /* Drops a month in the four steps of db_maintain.h. The process may be killed after each of them. */
-static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err)
+static int maintain_drop_month(struct db_maintain_run *r, uint64_t month, struct errmsg *err)
 {
 	uint64_t recent = 0;
 	uint64_t open = 0;
@@ -222,7 +223,7 @@ static int maintain_drop_month(struct run *r, uint64_t month, struct errmsg *err
  * Finishes the work of a run that was killed. A month whose partition of job is gone is marked as `gone`. A
  * month that still has the partition loses its marks; this run then drops it from the first step on.
  */
-static int maintain_recover(struct run *r, struct errmsg *err)
+static int maintain_recover(struct db_maintain_run *r, struct errmsg *err)
 {
 	static const char *const sql[] = {
 		("UPDATE archived SET state = 'gone' WHERE state = 'leaving' AND SUBSTR(partition_of, 2) "
@@ -243,7 +244,7 @@ static int maintain_recover(struct run *r, struct errmsg *err)
 	return rc;
 }
 
-static int maintain_drop_months(struct run *r, struct errmsg *err)
+static int maintain_drop_months(struct db_maintain_run *r, struct errmsg *err)
 {
 	uint64_t recent = 0;
 	uint64_t month = 0;
@@ -275,7 +276,7 @@ static int maintain_drop_months(struct run *r, struct errmsg *err)
 	return rc;
 }
 
-static int maintain_open(struct run *r, const struct settings *s, struct errmsg *err)
+static int maintain_open(struct db_maintain_run *r, const struct settings *s, struct errmsg *err)
 {
 	uint64_t version = 0;
 	int rc = mariadb_client_open(r->options->defaults_file ? r->options->defaults_file :
@@ -303,8 +304,8 @@ static int maintain_open(struct run *r, const struct settings *s, struct errmsg 
 
 int db_maintain_run(const struct settings *s, const struct db_maintain_options *options, struct errmsg *err)
 {
-	struct run r = { .options = options,
-			 .now = options->now ? options->now : clock_wall_ns() / NSEC_PER_SEC };
+	struct db_maintain_run r = { .options = options,
+				     .now = options->now ? options->now : clock_wall_ns() / NSEC_PER_SEC };
 	uint64_t retention = options->retention_ns / NSEC_PER_SEC;
 	int rc = maintain_open(&r, s, err);
 

@@ -19,7 +19,7 @@
 /* An ALTER TABLE on millions of rows may take long. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
-struct run {
+struct migrate_run {
 	MYSQL *m;
 	const struct migrate_options *options;
 	const char *database;
@@ -49,7 +49,7 @@ static int migrate_read_file(const char *pattern, char **ret, struct errmsg *err
  * Reads the files DIR/NNNN-what.sql of all versions, and the views, before any is applied, so that a wrong
  * folder changes nothing.
  */
-static int migrate_read_files(struct run *r, const char *dir, struct errmsg *err)
+static int migrate_read_files(struct migrate_run *r, const char *dir, struct errmsg *err)
 {
 	char pattern[PATH_MAX];
 	size_t i;
@@ -66,7 +66,7 @@ static int migrate_read_files(struct run *r, const char *dir, struct errmsg *err
 	return rc;
 }
 
-static int migrate_use_database(struct run *r, struct errmsg *err)
+static int migrate_use_database(struct migrate_run *r, struct errmsg *err)
 {
 	char sql[256];
 
@@ -89,7 +89,7 @@ static int migrate_use_database(struct run *r, struct errmsg *err)
 	return 0;
 }
 
-static int migrate_apply(struct run *r, struct errmsg *err)
+static int migrate_apply(struct migrate_run *r, struct errmsg *err)
 {
 	struct errmsg why = { 0 };
 	char sql[96];
@@ -121,7 +121,7 @@ static int migrate_apply(struct run *r, struct errmsg *err)
 	return rc;
 }
 
-static int migrate_make_partitions(struct run *r, struct errmsg *err)
+static int migrate_make_partitions(struct migrate_run *r, struct errmsg *err)
 {
 	static const char *const tables[] = { "job", "step" };
 	const char *verb = r->options->dry_run ? "would make" : "made";
@@ -139,7 +139,7 @@ static int migrate_make_partitions(struct run *r, struct errmsg *err)
 }
 
 /* Fills the table emission_factor. A failure is only reported, since each job has its own factor. */
-static void migrate_fill_factors(struct run *r, const char *path)
+static void migrate_fill_factors(struct migrate_run *r, const char *path)
 {
 	struct errmsg why = { 0 };
 	size_t changed = 0;
@@ -152,7 +152,7 @@ static void migrate_fill_factors(struct run *r, const char *path)
 
 int migrate_run(const struct settings *s, const struct migrate_options *options, struct errmsg *err)
 {
-	struct run r = { .options = options, .database = s->mariadb_database };
+	struct migrate_run r = { .options = options, .database = s->mariadb_database };
 	size_t i;
 	int rc;
 

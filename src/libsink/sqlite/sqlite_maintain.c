@@ -47,7 +47,7 @@ int sqlite_migrate_run(const struct settings *s, const struct migrate_options *o
 
 /* --- maintenance --------------------------------------------------------------------------------- */
 
-struct run {
+struct sqlite_maintain_run {
 	sqlite3 *db;
 	const char *path;
 	const struct db_maintain_options *options;
@@ -55,8 +55,8 @@ struct run {
 };
 
 /* Gives the first value of the first row of SQL, with ARG as ?1. RET is "" if there is no row. */
-static int maintain_text(const struct run *r, const char *sql, const char *arg, char *ret, size_t size,
-			 struct errmsg *err)
+static int maintain_text(const struct sqlite_maintain_run *r, const char *sql, const char *arg, char *ret,
+			 size_t size, struct errmsg *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	int result = sqlite3_prepare_v2(r->db, sql, -1, &stmt, NULL);
@@ -78,7 +78,8 @@ static int maintain_text(const struct run *r, const char *sql, const char *arg, 
 }
 
 /* Runs the statements in SQL, with DAY as ?1 in each, in one transaction. */
-static int maintain_day(const struct run *r, const char *sql, const char *day, struct errmsg *err)
+static int maintain_day(const struct sqlite_maintain_run *r, const char *sql, const char *day,
+			struct errmsg *err)
 {
 	int rc = store_db_exec(r->db, "BEGIN IMMEDIATE", r->path, err);
 
@@ -121,8 +122,8 @@ static int maintain_day(const struct run *r, const char *sql, const char *day, s
  * Runs SQL for each day before LIMIT that the query NEXT finds. With dry_run, only reports
  * whether there are such days.
  */
-static int maintain_days(const struct run *r, const char *next, const char *limit, const char *sql,
-			 const char *what, struct errmsg *err)
+static int maintain_days(const struct sqlite_maintain_run *r, const char *next, const char *limit,
+			 const char *sql, const char *what, struct errmsg *err)
 {
 	char day[DAY_SIZE];
 	uint64_t n = 0;
@@ -142,7 +143,7 @@ static int maintain_days(const struct run *r, const char *next, const char *limi
 	return rc;
 }
 
-static int maintain_before(const struct run *r, uint64_t age_s, char *ret, struct errmsg *err)
+static int maintain_before(const struct sqlite_maintain_run *r, uint64_t age_s, char *ret, struct errmsg *err)
 {
 	char seconds[24];
 
@@ -150,7 +151,7 @@ static int maintain_before(const struct run *r, uint64_t age_s, char *ret, struc
 	return maintain_text(r, "SELECT date(?1, 'unixepoch')", seconds, ret, DAY_SIZE, err);
 }
 
-static int maintain_all(const struct run *r, struct errmsg *err)
+static int maintain_all(const struct sqlite_maintain_run *r, struct errmsg *err)
 {
 	uint64_t retention_s = r->options->retention_ns / NSEC_PER_SEC;
 	char limit[DAY_SIZE];
@@ -173,9 +174,10 @@ static int maintain_all(const struct run *r, struct errmsg *err)
 int sqlite_maintain_run(const struct settings *s, const struct db_maintain_options *options,
 			struct errmsg *err)
 {
-	struct run r = { .path = s->sqlite_file,
-			 .options = options,
-			 .now = options->now ? options->now : clock_wall_ns() / NSEC_PER_SEC };
+	struct sqlite_maintain_run r = { .path = s->sqlite_file,
+					 .options = options,
+					 .now = options->now ? options->now :
+							       clock_wall_ns() / NSEC_PER_SEC };
 	int64_t schema = 0;
 	int rc = access(s->sqlite_file, F_OK) < 0 ? errmsg_errno(err, -errno, "%s", s->sqlite_file) : 0;
 
@@ -204,7 +206,7 @@ int sqlite_status(const struct settings *s, const char *defaults_file, db_report
 		{ "size, MiB",
 		  "SELECT page_count * page_size / 1048576 FROM pragma_page_count, pragma_page_size" },
 	};
-	struct run r = { .path = s->sqlite_file };
+	struct sqlite_maintain_run r = { .path = s->sqlite_file };
 	int64_t schema = 0;
 	char text[64];
 	size_t i;

@@ -15,7 +15,9 @@
 #include "tap.h"
 
 static char dir[PATH_MAX];
-static const struct job_site site = { .cluster = "c", .state_dir = "/state", .flags = SITE_HAS_SLURMDBD };
+static const struct cluster_facts site = { .cluster = "c",
+					   .state_dir = "/state",
+					   .flags = SITE_HAS_SLURMDBD };
 static struct job_facts facts;
 static struct hook_time hook_time;
 

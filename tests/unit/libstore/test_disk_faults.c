@@ -86,7 +86,7 @@ static const char *find_entries(bool has[ENTRIES + 1])
 
 static const char *inbox_work(unsigned int from, int error)
 {
-	static const struct job_site site = { .cluster = "c" };
+	static const struct cluster_facts site = { .cluster = "c" };
 	struct inbox_writer *w = NULL;
 	struct errmsg err = { 0 };
 	const char *wrong = "";

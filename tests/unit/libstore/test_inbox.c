@@ -15,7 +15,7 @@
 
 static char dir[PATH_MAX];
 static const struct inbox_pos begin;
-static const struct job_site site = { .cluster = "c" };
+static const struct cluster_facts site = { .cluster = "c" };
 
 static void bail(const char *why)
 {
@@ -274,7 +274,7 @@ static struct inbox_writer *write_damaged(uint64_t number)
 	put(w, number + 2, 40);
 	newest(path, sizeof(path));
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || pwrite(fd, "x", 1, 16 + 16 + sizeof(struct job_site) + 56 + 20) != 1)
+	if (fd < 0 || pwrite(fd, "x", 1, 16 + 16 + sizeof(struct cluster_facts) + 56 + 20) != 1)
 		bail("cannot damage it");
 	(void)close(fd);
 	return w;
@@ -412,7 +412,7 @@ static void test_foreign(void)
 /* A limit on file size stands in for a full disk. */
 static void test_full(void)
 {
-	struct rlimit limit = { 16 + 16 + sizeof(struct job_site) + 100, RLIM_INFINITY };
+	struct rlimit limit = { 16 + 16 + sizeof(struct cluster_facts) + 100, RLIM_INFINITY };
 	struct inbox_writer *w;
 	struct inbox_reader *r;
 	struct errmsg err = { 0 };

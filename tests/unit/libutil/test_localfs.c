@@ -79,7 +79,7 @@ static void test_refused(void)
 	static const struct inbox_pos begin;
 	struct store_options o = { .dir = scratch_path(dir, "store") };
 	const char *path = scratch_path(dir, "inbox");
-	struct job_site site = { .cluster = "c" };
+	struct cluster_facts site = { .cluster = "c" };
 	struct inbox_writer *w = NULL;
 	struct inbox_reader *r = NULL;
 	struct store *s = NULL;
@@ -123,7 +123,7 @@ static void test_hung(void)
 	const char *at = scratch_path(dir, "hung");
 	const char *path = scratch_path(dir, "hung/inbox");
 	struct store_options o = { .dir = scratch_path(dir, "hung/store") };
-	struct job_site site = { .cluster = "c" };
+	struct cluster_facts site = { .cluster = "c" };
 	struct inbox_writer *w = NULL;
 	struct inbox_reader *r = NULL;
 	struct store *s = NULL;

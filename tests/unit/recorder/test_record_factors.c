@@ -22,7 +22,7 @@ static void put(const char *name, const char *text, mode_t mode)
 
 static void test_none(void)
 {
-	struct factors f;
+	struct recorder_factors f;
 
 	factors_open(&f, &settings);
 	ok(!factors_now(&f), "no table of factors: none");
@@ -39,7 +39,7 @@ static void test_hang(void)
 {
 	uint64_t begin = clock_mono_ns();
 	struct factor_mix mix;
-	struct factors f;
+	struct recorder_factors f;
 
 	put("ceems-series", "#!/bin/sh\nexec sleep 1000\n", 0755);
 	(void)snprintf(settings.helper_dir, sizeof(settings.helper_dir), "%s", dir);

@@ -193,9 +193,9 @@ static uint64_t wall_s(void)
 
 static void begin(void)
 {
-	static const struct job_site site = { .cluster = "c",
-					      .state_dir = "/state",
-					      .flags = SITE_HAS_SLURMDBD };
+	static const struct cluster_facts site = { .cluster = "c",
+						   .state_dir = "/state",
+						   .flags = SITE_HAS_SLURMDBD };
 	struct store_options o = { .dir = r.settings.store_dir, .max_bytes = 1 << 20, .now = wall_s };
 	struct errmsg err = { 0 };
 
