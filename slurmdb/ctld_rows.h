@@ -5,8 +5,8 @@
  * job (MinJobAge). Uses the public API of libslurm, and waits for slurmctld as long as scontrol
  * does.
  */
-#ifndef CEEMS_RECORDER_CTLD_ROWS_H
-#define CEEMS_RECORDER_CTLD_ROWS_H
+#ifndef CEEMS_SLURMDB_CTLD_ROWS_H
+#define CEEMS_SLURMDB_CTLD_ROWS_H
 
 #include "slurmdb/slurm_compat.h"
 #include "slurmdb/slurmdb_rows.h"

@@ -4,8 +4,8 @@
  * only if a job has changed. Uses the public API of libslurm, and waits for slurmctld as long as
  * squeue does.
  */
-#ifndef CEEMS_RECORDER_CTLD_RUNNING_H
-#define CEEMS_RECORDER_CTLD_RUNNING_H
+#ifndef CEEMS_SLURMDB_CTLD_RUNNING_H
+#define CEEMS_SLURMDB_CTLD_RUNNING_H
 
 #include <stdbool.h>
 

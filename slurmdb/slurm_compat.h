@@ -3,8 +3,8 @@
  * slurm_compat.h - libslurm's public headers, and what differs between versions of Slurm. The
  * structs differ too, so code that includes this header must be built for each version.
  */
-#ifndef CEEMS_RECORDER_SLURM_COMPAT_H
-#define CEEMS_RECORDER_SLURM_COMPAT_H
+#ifndef CEEMS_SLURMDB_SLURM_COMPAT_H
+#define CEEMS_SLURMDB_SLURM_COMPAT_H
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>

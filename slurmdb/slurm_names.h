@@ -4,8 +4,8 @@
  * the reader of slurmdbd's rows must use the same names. Include it after Slurm's headers, internal
  * or public.
  */
-#ifndef CEEMS_RECORDER_SLURM_NAMES_H
-#define CEEMS_RECORDER_SLURM_NAMES_H
+#ifndef CEEMS_SLURMDB_SLURM_NAMES_H
+#define CEEMS_SLURMDB_SLURM_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>

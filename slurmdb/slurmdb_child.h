@@ -4,8 +4,8 @@
  * question to it, and reads the lines of its answer. No function waits, except for a moment for the
  * end of a killed worker.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_CHILD_H
-#define CEEMS_RECORDER_SLURMDB_CHILD_H
+#ifndef CEEMS_SLURMDB_CHILD_H
+#define CEEMS_SLURMDB_CHILD_H
 
 #include <sys/types.h>
 

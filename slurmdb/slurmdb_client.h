@@ -15,8 +15,8 @@
  *
  * For use by one thread; no function waits.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_CLIENT_H
-#define CEEMS_RECORDER_SLURMDB_CLIENT_H
+#ifndef CEEMS_SLURMDB_CLIENT_H
+#define CEEMS_SLURMDB_CLIENT_H
 
 #include "slurmdb/slurmdb_rows.h"
 #include "src/libutil/must_check.h"

@@ -2,8 +2,8 @@
 /*
  * slurmdb_copy.h - makes a struct record from one row of slurmdbd's job table and its steps.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_COPY_H
-#define CEEMS_RECORDER_SLURMDB_COPY_H
+#ifndef CEEMS_SLURMDB_COPY_H
+#define CEEMS_SLURMDB_COPY_H
 
 #include "slurmdb/slurmdb_names.h"
 #include "slurmdb/slurmdb_rows.h"

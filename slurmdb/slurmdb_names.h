@@ -3,8 +3,8 @@
  * slurmdb_names.h - the names of TRES and QOS; slurmdbd's rows have only their numbers.
  * slurmdb_rows.c gets the names from slurmdbd.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_NAMES_H
-#define CEEMS_RECORDER_SLURMDB_NAMES_H
+#ifndef CEEMS_SLURMDB_NAMES_H
+#define CEEMS_SLURMDB_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  * A question may wait 900 s for slurmdbd. A program that must not wait uses slurmdb_client.h; a
  * program that may be ended sets `limit`.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_ROWS_H
-#define CEEMS_RECORDER_SLURMDB_ROWS_H
+#ifndef CEEMS_SLURMDB_ROWS_H
+#define CEEMS_SLURMDB_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

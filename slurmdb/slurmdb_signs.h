@@ -4,8 +4,8 @@
  * to slurmdbd keeps its order, and the completion of the last step carries the job's final energy.
  * So nothing more will come once the rows have the job's end and the usage of each step.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_SIGNS_H
-#define CEEMS_RECORDER_SLURMDB_SIGNS_H
+#ifndef CEEMS_SLURMDB_SIGNS_H
+#define CEEMS_SLURMDB_SIGNS_H
 
 #include <stdbool.h>
 #include <stddef.h>

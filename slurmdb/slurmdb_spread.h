@@ -3,8 +3,8 @@
  * slurmdb_spread.h - finds the node with the largest value in a step's row of slurmdbd. Include it
  * after slurm/slurmdb.h.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_SPREAD_H
-#define CEEMS_RECORDER_SLURMDB_SPREAD_H
+#ifndef CEEMS_SLURMDB_SPREAD_H
+#define CEEMS_SLURMDB_SPREAD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -18,8 +18,8 @@
  *	job STATE MISSING HALF ENERGY|- RECORD
  *	done N COUNT (the number of rows), or failed N ERRNO TEXT
  */
-#ifndef CEEMS_RECORDER_SLURMDB_WIRE_H
-#define CEEMS_RECORDER_SLURMDB_WIRE_H
+#ifndef CEEMS_SLURMDB_WIRE_H
+#define CEEMS_SLURMDB_WIRE_H
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 /*
  * slurmdb_worker.h - the process that asks slurmdbd for slurmdb_client.h. Links libslurm.
  */
-#ifndef CEEMS_RECORDER_SLURMDB_WORKER_H
-#define CEEMS_RECORDER_SLURMDB_WORKER_H
+#ifndef CEEMS_SLURMDB_WORKER_H
+#define CEEMS_SLURMDB_WORKER_H
 
 #include <stdbool.h>
 
