@@ -90,9 +90,14 @@ struct sink_db {
 };
 
 struct sink_ops {
-	const char *name;   /* as in sinks.def */
-	unsigned int kinds; /* STORE_MASK() of each kind of record that the sink gets */
-	size_t max_batch;   /* most items in one call of deliver() */
+	const char *name; /* as in sinks.def */
+	/*
+	 * STORE_MASK() of each kind of record that the sink gets. STORE_RECORD and STORE_STEPS are the ends
+	 * of jobs, which each sink takes; STORE_START is the start of a job, for those who follow jobs as
+	 * they run.
+	 */
+	unsigned int kinds;
+	size_t max_batch; /* most items in one call of deliver() */
 	/* most bytes of keys and records in one call; 0: 4 MiB. A larger record goes alone */
 	size_t max_bytes;
 	/* Checks the configuration and makes the client. Does not need a running server. */
@@ -113,7 +118,12 @@ struct sink_ops {
 
 	struct sink_setting secret; /* a file that only SlurmUser may read */
 	bool may_lack_secret;
-	struct sink_setting output; /* a file that SlurmUser writes */
+	/*
+	 * A file that SlurmUser writes, whose setting must not be empty. `ceems check` looks at its folder,
+	 * and says that records wait in the store if its file server hangs.
+	 */
+	struct sink_setting output;
+	struct sink_setting trust; /* a file with certificates; may be empty */
 	/* Tests the server or file for `ceems check`. The file of SECRET exists. NULL: nothing to test. */
 	void (*check)(const struct settings *s, sink_tell_fn *tell, void *ctx);
 	const struct sink_db *db; /* NULL: the sink is no database */
@@ -123,6 +133,9 @@ struct sink_ops {
 
 /* Returns the sink NAME. NULL: this build has no such sink. */
 const struct sink_ops *sink_find(const char *name);
+
+/* Returns true if the setting KEY is the output of a sink of this build. */
+bool sink_writes(const char *key);
 
 /* --- sink.c ------------------------------------------------------------------------------------- */
 

@@ -29,3 +29,13 @@ const struct sink_ops *sink_find(const char *name)
 			return sink_table[i];
 	return NULL;
 }
+
+bool sink_writes(const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sink_table); i++)
+		if (sink_table[i] && sink_table[i]->output.key && !strcmp(sink_table[i]->output.key, key))
+			return true;
+	return false;
+}

@@ -246,6 +246,8 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	finds "    LedgerDir that is another's" "others than slurmd's user can write to $dir/ledger" "chown root: $dir/ledger"
 	echo "RecordFile=$dir/none/jobs.jsonl" >"$dir/ceems.conf"
 	finds "25. RecordFile in no folder" "$dir/none does not exist" "install -d -o nobody -m 700 $dir/none"
+	echo "RecordFile=" >"$dir/ceems.conf"
+	finds "    no RecordFile at all" "Sinks has file, RecordFile is empty" "RecordFile=<file>"
 else
 	skip "23. to 25. what SlurmUser cannot write: needs root"
 fi

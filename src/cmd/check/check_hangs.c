@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "src/cmd/check/check.h"
+#include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/localfs.h"
 
@@ -124,8 +125,6 @@ static const struct {
 	{ "ProfileDir", "profiles are not written, and slurmd's log says so" },
 	{ "InboxDir", "slurmctld cannot leave job ends there" },
 	{ "StoreDir", "no job gets a record" },
-	{ "RecordFile", "records wait in the store" },
-	{ "SqliteFile", "records wait in the store" },
 	{ "SysRoot", "nothing else can be checked" },
 	{ "HelperDir", "nothing else can be checked" },
 	{ "ceems.conf", "nothing can be checked" },
@@ -140,7 +139,7 @@ struct look_at {
 
 static void report_hung(struct check *c, const char *key, const char *path)
 {
-	const char *lost = "what is there cannot be used";
+	const char *lost = sink_writes(key) ? "records wait in the store" : "what is there cannot be used";
 	char hint[CHECK_HINT_MAX];
 	size_t i;
 

@@ -48,11 +48,24 @@ static const char *sinks_setting(const struct check *c, const struct sink_settin
 	return (const char *)&c->settings + s->offset;
 }
 
+static void sinks_say_empty(struct check *c, const struct sink_ops *sink, const struct sink_setting *s)
+{
+	char hint[64];
+
+	(void)snprintf(hint, sizeof(hint), "%s=<file>", s->key);
+	check_error(c, sink->name, check_hint_setting(s->id, hint), "Sinks has %s, %s is empty", sink->name,
+		    s->key);
+}
+
 static void sinks_check_output(struct check *c, const struct sink_ops *sink)
 {
 	char folder[PATH_MAX];
 	char *slash;
 
+	if (!*sinks_setting(c, &sink->output)) {
+		sinks_say_empty(c, sink, &sink->output);
+		return;
+	}
 	(void)snprintf(folder, sizeof(folder), "%s", sinks_setting(c, &sink->output));
 	slash = strrchr(folder, '/');
 	if (slash && slash != folder)
@@ -73,13 +86,12 @@ static bool sinks_is_hung(const struct check *c, const struct sink_ops *sink)
 {
 	return (sink->output.key && check_is_hung(c, sinks_setting(c, &sink->output))) ||
 	       (sink->secret.key && check_is_hung(c, sinks_setting(c, &sink->secret))) ||
-	       (!strcmp(sink->name, "otlp") && check_is_hung(c, c->settings.otlp_ca_file));
+	       (sink->trust.key && check_is_hung(c, sinks_setting(c, &sink->trust)));
 }
 
 static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 {
 	struct sink_report report = { .c = c, .sink = sink };
-	char hint[64];
 	bool has_secret = sink->secret.key && *sinks_setting(c, &sink->secret);
 
 	if (sinks_is_hung(c, sink))
@@ -87,9 +99,7 @@ static void sinks_check_one(struct check *c, const struct sink_ops *sink)
 	if (sink->output.key)
 		sinks_check_output(c, sink);
 	if (sink->secret.key && !has_secret && !sink->may_lack_secret) {
-		(void)snprintf(hint, sizeof(hint), "%s=<file>", sink->secret.key);
-		check_error(c, sink->name, check_hint_setting(sink->secret.id, hint),
-			    "Sinks has %s, %s is empty", sink->name, sink->secret.key);
+		sinks_say_empty(c, sink, &sink->secret);
 	} else if (sink->check &&
 		   (!has_secret || check_secret_file(c, sink->secret.id, sinks_setting(c, &sink->secret)))) {
 		report.is_open = has_secret && is_open_to_others(sinks_setting(c, &sink->secret));

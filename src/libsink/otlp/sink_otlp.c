@@ -331,5 +331,6 @@ const struct sink_ops sink_otlp = {
 	.close = otlp_close,
 	.secret = SINK_SETTING("OtlpHeaders", otlp_headers),
 	.may_lack_secret = true,
+	.trust = SINK_SETTING("OtlpCaFile", otlp_ca_file),
 	.check = otlp_check,
 };
