@@ -263,6 +263,7 @@ static void split_part(struct split_work *t, const struct part *p)
 		memory_weights(t, r.unit);
 	else if (p->domain == DOMAIN_OTHER)
 		rest_weights(t);
+	/* a GPU's activity is of the jobs that have it, so its weights stay those of the allocation */
 	share_out(t, p, dynamic_uj, /* is_static= */ false, otherwise);
 	if (p->domain != DOMAIN_OTHER)
 		note_dynamic(t, dynamic_uj, otherwise);

@@ -113,7 +113,8 @@ struct record {
 	char *trace_parent;
 	char *script;	 /* RecordScript */
 	char origin[16]; /* RECORD_HISTORY; empty: the recorder made it when the job ended */
-	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: unknown */
+	/* seconds since the epoch; 0: unknown. A later part of a resized job has the resize as SUBMIT */
+	uint64_t submit, eligible, start, end;
 	struct maybe_u64 time_limit_min;
 	int32_t exit_code, exit_signal, derived_exit_code, derived_exit_signal;
 	uint32_t total_nodes, total_cpus;
