@@ -5,13 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/libstore/store_view.h"
+#include "src/libsink/window.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
 #define BACKOFF_MIN_NS NSEC_PER_SEC
 #define BACKOFF_MAX_NS (60 * NSEC_PER_SEC)
-#define BATCH_BYTES ((size_t)4 << 20) /* for a sink whose max_bytes is 0 */
 /* How long a sink that is being closed may still acknowledge sent records. */
 #define DRAIN_NS (500 * NSEC_PER_MSEC)
 /* A sink that refuses everything is tried with at least so many records before it counts as down. */
@@ -30,21 +29,14 @@ struct deliver {
 	uint64_t tries; /* failed tries in this outage */
 	uint64_t starts_dropped;
 	uint32_t random;
-	/*
-	 * The window: items that were read from the store and are not settled, in order. The key and
-	 * the record of an item are in one memory block, which begins with the key.
-	 */
-	struct sink_item *item;
-	uint64_t *row; /* number of each item's row in the store */
-	enum sink_result *result;
+	struct window window;
 	struct store_refusal *refusal; /* scratch memory for deliver_settle() */
-	size_t n;
-	size_t bytes;	  /* of all keys and records in the window */
-	uint64_t count;	  /* next sink_item.seq */
+
 	uint64_t read;	  /* number of the last row that was read, of any kind */
 	uint64_t settled; /* number of the last row that the store knows as settled */
 	/* the store could not note the results; a repeat would go to the sink a second time */
 	bool is_unsettled;
+	bool is_widened; /* the window may get more bytes than its sink should */
 };
 
 /* --- outages ------------------------------------------------------------------------------------ */
@@ -98,102 +90,27 @@ static bool deliver_is_told(uint64_t n)
 	return !(n & (n - 1));
 }
 
-static void deliver_note_refused(struct deliver *d, const struct sink_item *item)
-{
-	if (deliver_is_told(++d->stats.refused))
-		logger_error("ceems: %s: refuses record %.*s: %s; see `ceems store ls --refused %s` (%" PRIu64
-			     " so far)",
-			     d->ops->name, (int)item->key_len, item->key, sink_why(item), d->ops->name,
-			     d->stats.refused);
-}
-
-static void deliver_note_dropped(struct deliver *d, const struct sink_item *item)
-{
-	if (deliver_is_told(++d->starts_dropped))
-		logger_error("ceems: %s: refuses the start of job %.*s: %s; dropped, the job's record "
-			     "follows at its end (%" PRIu64 " so far)",
-			     d->ops->name, (int)item->key_len, item->key, sink_why(item), d->starts_dropped);
-}
-
-static void deliver_note_partial(struct deliver *d, const struct sink_item *item)
-{
-	if (deliver_is_told(++d->stats.partial))
-		logger_error("ceems: %s: takes records only in part: %s; they are not sent again (%" PRIu64
-			     " answers so far)",
-			     d->ops->name, sink_why(item), d->stats.partial);
-}
-
 /* --- the window --------------------------------------------------------------------------------- */
-
-static size_t deliver_item_bytes(const struct sink_item *it)
-{
-	return it->key_len + it->json_len;
-}
 
 static int deliver_add_row(void *ctx, const struct store_row *row)
 {
 	struct deliver *d = ctx;
-	struct sink_item *it = &d->item[d->n];
-	char *text;
+	int rc = 0;
 
-	if (!(d->ops->kinds & STORE_MASK(row->kind))) {
+	if (d->ops->kinds & STORE_MASK(row->kind)) {
+		if (!d->is_widened && !window_has_room(&d->window, row))
+			return -ECANCELED; /* the next window begins with the row */
+		rc = window_add(&d->window, row, NULL);
+	}
+	if (rc == 0)
 		d->read = row->seq;
-		return 0;
-	}
-	text = malloc(row->key_len + row->json_len + 1); /* + 1: malloc(0) may return NULL */
-	if (!text)
-		return -ENOMEM;
-	memcpy(text, row->key, row->key_len);
-	memcpy(text + row->key_len, row->json, row->json_len);
-	*it = (struct sink_item){ .kind = row->kind,
-				  .key = text,
-				  .key_len = row->key_len,
-				  .json = text + row->key_len,
-				  .json_len = row->json_len,
-				  .seq = d->count++ };
-	d->read = row->seq;
-	d->row[d->n] = row->seq;
-	d->result[d->n++] = SINK_RETRY;
-	d->bytes += deliver_item_bytes(it);
-	return 0;
+	return rc;
 }
 
-static void deliver_free_item(struct sink_item *it)
+/* Reads at most MAX_ROWS more rows into the window. */
+static int deliver_read(struct deliver *d, size_t max_rows, struct errmsg *err)
 {
-	free((char *)(uintptr_t)it->key);
-	free(it->why);
-}
-
-/* Removes the first N items from the window. */
-static void deliver_drop_items(struct deliver *d, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		d->bytes -= deliver_item_bytes(&d->item[i]);
-		deliver_free_item(&d->item[i]);
-	}
-	d->n -= n;
-	memmove(d->item, d->item + n, d->n * sizeof(*d->item));
-	memmove(d->row, d->row + n, d->n * sizeof(*d->row));
-	memmove(d->result, d->result + n, d->n * sizeof(*d->result));
-}
-
-static bool deliver_all_refused(const struct deliver *d)
-{
-	size_t i;
-
-	for (i = 0; i < d->n && d->result[i] == SINK_REFUSED; i++)
-		;
-	return d->n && i == d->n;
-}
-
-/* Reads more rows into the window, until it has MAX_BYTES or MAX_ITEMS. */
-static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, struct errmsg *err)
-{
-	struct store_pick pick = { .after = d->read,
-				   .max_rows = max_items - d->n,
-				   .max_bytes = max_bytes > d->bytes ? max_bytes - d->bytes : 1 };
+	struct store_pick pick = { .after = d->read, .max_rows = max_rows };
 	int rc;
 
 	if (!d->view) {
@@ -204,7 +121,7 @@ static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, s
 	rc = store_view_records(d->view, &pick, deliver_add_row, d, err);
 	if (rc == -ENOMEM)
 		return errmsg_set(err, rc, "out of memory");
-	if (rc < 0) {
+	if (rc < 0 && rc != -ECANCELED) {
 		/* the next try opens the store again, because the recorder may have made a new file */
 		store_view_close(TAKE_PTR(d->view));
 		return rc;
@@ -214,22 +131,27 @@ static int deliver_read(struct deliver *d, size_t max_bytes, size_t max_items, s
 
 static int deliver_fill_window(struct deliver *d, struct errmsg *err)
 {
-	size_t max = d->ops->max_bytes ? d->ops->max_bytes : BATCH_BYTES;
-	size_t least = d->ops->max_batch < REFUSED_MIN ? d->ops->max_batch : REFUSED_MIN;
+	const struct window *w = &d->window;
+	size_t max = d->ops->max_batch;
+	size_t least = max < REFUSED_MIN ? max : REFUSED_MIN;
+	size_t had = w->n;
 	uint64_t before;
 	int rc = 0;
 
-	if (d->n < d->ops->max_batch && d->bytes < max)
+	if (w->n < max)
 		do {
 			/* repeat if all rows were of kinds that this sink does not take */
 			before = d->read;
-			rc = deliver_read(d, max, d->ops->max_batch, err);
-		} while (rc == 0 && !d->n && d->read > before);
-	else if (d->n < least && deliver_all_refused(d))
+			rc = deliver_read(d, max - w->n, err);
+		} while (rc == 0 && !w->n && d->read > before);
+	if (rc == 0 && w->n && w->n == had && w->n < least && window_count(w, SINK_REFUSED) == w->n) {
 		/* read one more: if the sink takes that record, it is not down */
-		rc = deliver_read(d, /* one record */ 1, least, err);
+		d->is_widened = true;
+		rc = deliver_read(d, /* max_rows= */ 1, err);
+		d->is_widened = false;
+	}
 	/* if there are items, deliver them first; the next call meets the error again */
-	return d->n ? 0 : rc;
+	return w->n ? 0 : rc;
 }
 
 /* --- results ------------------------------------------------------------------------------------ */
@@ -237,60 +159,65 @@ static int deliver_fill_window(struct deliver *d, struct errmsg *err)
 /* Lists the refused ones of the first N items in d->refusal, except records of job starts. */
 static size_t deliver_list_refused(struct deliver *d, size_t n)
 {
+	const struct window *w = &d->window;
 	size_t found = 0;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (d->result[i] == SINK_REFUSED && d->item[i].kind != STORE_START)
-			d->refusal[found++] = (struct store_refusal){ d->row[i], sink_why(&d->item[i]) };
+		if (w->result[i] == SINK_REFUSED && w->item[i].kind != STORE_START)
+			d->refusal[found++] = (struct store_refusal){ w->row[i], sink_why(&w->item[i]) };
 	return found;
 }
 
-static void deliver_count(struct deliver *d, size_t n)
+static int deliver_note_settled(void *ctx, const struct window *w, size_t i)
 {
-	uint64_t before = d->stats.acked;
-	size_t i;
+	const struct sink_item *item = &w->item[i];
+	struct deliver *d = ctx;
 
-	for (i = 0; i < n; i++) {
-		if (d->result[i] == SINK_ACKED) {
-			d->stats.acked++;
-			if (d->item[i].is_partial)
-				deliver_note_partial(d, &d->item[i]);
-		} else if (d->item[i].kind == STORE_START) {
-			deliver_note_dropped(d, &d->item[i]);
-		} else {
-			deliver_note_refused(d, &d->item[i]);
-		}
-	}
-	if (d->stats.acked > before)
+	if (w->result[i] == SINK_ACKED) {
+		d->stats.acked++;
 		d->stats.acked_wall_s = clock_wall_ns() / NSEC_PER_SEC;
+		if (item->is_partial && deliver_is_told(++d->stats.partial))
+			logger_error("ceems: %s: takes records only in part: %s; they are not sent again "
+				     "(%" PRIu64 " answers so far)",
+				     d->ops->name, sink_why(item), d->stats.partial);
+	} else if (item->kind == STORE_START) {
+		if (deliver_is_told(++d->starts_dropped))
+			logger_error("ceems: %s: refuses the start of job %.*s: %s; dropped, the job's "
+				     "record follows at its end (%" PRIu64 " so far)",
+				     d->ops->name, (int)item->key_len, item->key, sink_why(item),
+				     d->starts_dropped);
+	} else if (deliver_is_told(++d->stats.refused)) {
+		logger_error("ceems: %s: refuses record %.*s: %s; see `ceems store ls --refused %s` (%" PRIu64
+			     " so far)",
+			     d->ops->name, (int)item->key_len, item->key, sink_why(item), d->ops->name,
+			     d->stats.refused);
+	}
+	return 0;
 }
 
 /*
  * Records in the store that the items before the first unsettled one are settled, and removes them from the
- * window. Refused items count as settled only if HAS_ACKS. Returns the number of items removed, or the
- * store's error; then the window is unchanged.
+ * window. Returns the number of items removed, or the store's error; then the window is unchanged.
  */
-static int deliver_settle(struct deliver *d, bool has_acks, struct errmsg *err)
+static int deliver_settle(struct deliver *d, struct errmsg *err)
 {
-	enum sink_result least = has_acks ? SINK_ACKED : SINK_REFUSED + 1;
+	struct window *w = &d->window;
 	uint64_t seq;
 	size_t done = 0;
 	int rc;
 
-	while (done < d->n && d->result[done] >= least)
+	while (done < w->n && w->result[done] >= SINK_ACKED)
 		done++;
 	if (!done)
 		return 0;
-	seq = done == d->n ? d->read : d->row[done] - 1;
+	seq = done == w->n ? d->read : w->row[done] - 1;
 	rc = store_sink_settle(d->store, d->ops->name, seq, d->refusal, deliver_list_refused(d, done), err);
 	d->is_unsettled = rc < 0;
 	if (rc < 0)
 		return rc;
 	d->settled = seq;
-	deliver_count(d, done);
-	deliver_drop_items(d, done);
-	return (int)done;
+	return window_settle(w, done, deliver_note_settled, d);
 }
 
 /*
@@ -309,24 +236,14 @@ static int deliver_pass(struct deliver *d, struct errmsg *err)
 	return rc;
 }
 
-static size_t deliver_count_results(const struct deliver *d, enum sink_result what)
-{
-	size_t n = 0;
-	size_t i;
-
-	for (i = 0; i < d->n; i++)
-		n += d->result[i] == what;
-	return n;
-}
-
 /* Marks refused items to be sent again, because the sink counts as down. */
 static void deliver_retry_refused(struct deliver *d)
 {
 	size_t i;
 
-	for (i = 0; i < d->n; i++)
-		if (d->result[i] == SINK_REFUSED)
-			d->result[i] = SINK_RETRY;
+	for (i = 0; i < d->window.n; i++)
+		if (d->window.result[i] == SINK_REFUSED)
+			d->window.result[i] = SINK_RETRY;
 }
 
 /* --- a round ------------------------------------------------------------------------------------ */
@@ -357,39 +274,36 @@ struct deliver_round {
  */
 static void deliver_serve(struct deliver *d, uint64_t timeout_ns, struct deliver_round *r)
 {
-	size_t refused;
-	size_t acked;
+	struct window *w = &d->window;
+	size_t refused, acked;
 
-	if (d->is_unsettled) {
-		r->settled = deliver_settle(d, /* has_acks= */ true, &r->store_err);
-		return;
+	if (!d->is_unsettled) {
+		r->rc = window_deliver(w, d->sink, timeout_ns, &r->sink_err);
+		refused = window_count(w, SINK_REFUSED);
+		acked = window_count(w, SINK_ACKED);
+		r->is_refusing = refused && refused == w->n;
+		r->is_open = r->rc == 0 && refused && !acked && window_count(w, SINK_SENT) > 0;
+		if (!acked)
+			return; /* refused items are settled only beside one that was taken */
 	}
-	r->rc = d->ops->deliver(d->sink, d->item, d->n, d->result, timeout_ns, &r->sink_err);
-	if (!r->sink_err.text[0])
-		(void)errmsg_set(&r->sink_err, r->rc, "%s", r->rc < 0 ? strerror(-r->rc) : "no reason given");
-	sink_keep_order(d->item, d->n, d->result);
-	refused = deliver_count_results(d, SINK_REFUSED);
-	acked = deliver_count_results(d, SINK_ACKED);
-	r->is_refusing = refused && refused == d->n;
-	r->is_open = r->rc == 0 && refused && !acked && deliver_count_results(d, SINK_SENT) > 0;
-	r->settled = deliver_settle(d, acked > 0, &r->store_err);
+	r->settled = deliver_settle(d, &r->store_err);
 }
 
 /* Reads more rows, and returns true if there were any. */
 static bool deliver_may_look_further(struct deliver *d)
 {
-	size_t before = d->n;
+	size_t before = d->window.n;
 	struct errmsg err = { 0 };
 
-	return deliver_fill_window(d, &err) == 0 && d->n > before;
+	return deliver_fill_window(d, &err) == 0 && d->window.n > before;
 }
 
 static void deliver_note_refusing(struct deliver *d, uint64_t now_ns)
 {
 	char reason[sizeof(struct errmsg) + 64];
 
-	(void)snprintf(reason, sizeof(reason), "the sink refuses all of %zu records: %s", d->n,
-		       sink_why(&d->item[d->n - 1]));
+	(void)snprintf(reason, sizeof(reason), "the sink refuses all of %zu records: %s", d->window.n,
+		       sink_why(&d->window.item[d->window.n - 1]));
 	deliver_retry_refused(d);
 	deliver_failed(d, now_ns, "deliver", reason);
 }
@@ -407,7 +321,7 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 		deliver_failed(d, now_mono_ns, "read the store", r.store_err.text);
 		return 0;
 	}
-	if (!d->n) {
+	if (!d->window.n) {
 		(void)deliver_pass(d, NULL);
 		return 0;
 	}
@@ -434,16 +348,16 @@ int deliver_run(struct deliver *d, uint64_t now_mono_ns, uint64_t timeout_ns)
 static void deliver_drain(struct deliver *d)
 {
 	struct deliver_round r = { 0 };
+	struct window *w = &d->window;
 	size_t i;
 
-	for (i = 0; i < d->n && d->result[i] != SINK_RETRY; i++)
+	for (i = 0; i < w->n && w->result[i] != SINK_RETRY; i++)
 		;
 	if (!i)
 		return;
-	if (i < d->n)
-		d->read = d->row[i] - 1;
-	for (; d->n > i; d->n--)
-		deliver_free_item(&d->item[d->n - 1]);
+	if (i < w->n)
+		d->read = w->row[i] - 1;
+	window_cut(w, i);
 	deliver_serve(d, DRAIN_NS, &r);
 }
 
@@ -468,22 +382,20 @@ int deliver_create(struct store *store, const char *store_dir, const struct sink
 		   const struct settings *s, struct deliver **ret, struct errmsg *err)
 {
 	struct deliver *d = calloc(1, sizeof(*d));
-	int rc = -ENOMEM;
+	int rc;
 
 	if (!d)
-		return errmsg_set(err, rc, "%s: out of memory", ops->name);
+		return errmsg_set(err, -ENOMEM, "%s: out of memory", ops->name);
 	d->store = store;
 	d->store_dir = store_dir;
 	d->ops = ops;
 	d->settings = s;
 	d->random = (uint32_t)clock_wall_ns() | 1; /* not 0, from which xorshift gives only 0 */
-	d->item = calloc(ops->max_batch, sizeof(*d->item));
-	d->row = calloc(ops->max_batch, sizeof(*d->row));
-	d->result = calloc(ops->max_batch, sizeof(*d->result));
 	d->refusal = calloc(ops->max_batch, sizeof(*d->refusal));
-	if (!d->item || !d->row || !d->result || !d->refusal)
-		rc = errmsg_set(err, rc, "%s: out of memory", ops->name);
-	else
+	rc = window_init(&d->window, ops, err);
+	if (rc == 0 && !d->refusal)
+		rc = errmsg_set(err, -ENOMEM, "%s: out of memory", ops->name);
+	if (rc == 0)
 		rc = deliver_go_to_cursor(d, err);
 	if (rc < 0) {
 		deliver_destroy(d);
@@ -502,12 +414,8 @@ void deliver_destroy(struct deliver *d)
 		deliver_drain(d);
 		d->ops->close(d->sink);
 	}
-	if (d->n)
-		deliver_drop_items(d, d->n);
+	window_fini(&d->window);
 	store_view_close(d->view);
-	free(d->item);
-	free(d->row);
-	free(d->result);
 	free(d->refusal);
 	free(d);
 }

@@ -2,7 +2,7 @@
 /*
  * deliver.h - moves records from the store to the sinks. Each sink has a thread of its own, so that a broker
  * that hangs does not hold up other sinks. The thread reads records through its own connection to the store's
- * file, and writes the sink's cursor through struct store.
+ * file, and writes the sink's cursor through struct store. window.h has what `ceems store replay` does, too.
  *
  * A refused record is set aside only if the sink has taken another record in the same round. A sink that
  * refuses all records counts as down: nothing is set aside, and all records are tried again. A refused job

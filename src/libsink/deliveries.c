@@ -8,12 +8,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "src/libsink/window.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/items.h"
 #include "src/libutil/logger.h"
 
-#define SINK_TIMEOUT_NS (3 * NSEC_PER_SEC) /* of one call of a sink; also delays the end of the process */
-#define IDLE_NS (10 * NSEC_PER_SEC)	   /* a new record ends the wait earlier */
+#define IDLE_NS (10 * NSEC_PER_SEC) /* a new record ends the wait earlier */
 
 struct deliveries {
 	struct store *store;
@@ -74,7 +74,7 @@ static void *delivery_main(void *arg)
 
 	while (!all->stop) {
 		uint64_t now = clock_mono_ns();
-		int settled = deliver_run(y->deliver, now, SINK_TIMEOUT_NS);
+		int settled = deliver_run(y->deliver, now, WINDOW_TIMEOUT_NS);
 
 		deliver_get_stats(y->deliver, &stats);
 		delivery_show(y, &stats);
@@ -142,7 +142,7 @@ int deliveries_start(struct store *store, const char *store_dir, const struct se
 		rc = delivery_start(all, store_dir, s, name, err);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc < 0) {
-		(void)deliveries_stop(all, 2 * SINK_TIMEOUT_NS);
+		(void)deliveries_stop(all, 2 * WINDOW_TIMEOUT_NS);
 		return rc;
 	}
 	*ret = all;

@@ -98,7 +98,10 @@ struct sink_ops {
 	 */
 	unsigned int kinds;
 	size_t max_batch; /* most items in one call of deliver() */
-	/* most bytes of keys and records in one call; 0: 4 MiB. A larger record goes alone */
+	/*
+	 * Most bytes of keys and records in one call; 0: 4 MiB. A larger record goes alone. A sink that
+	 * refuses all records may get more, because deliver.c looks for one that the sink takes.
+	 */
 	size_t max_bytes;
 	/* Checks the configuration and makes the client. Does not need a running server. */
 	int (*open)(const struct settings *s, struct sink **ret, struct errmsg *err);

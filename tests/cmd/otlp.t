@@ -62,6 +62,10 @@ echo "429 Retry-After: 1" >"$dir/spans.status"
 deliver
 has "$out" "1 acked, 0 refused, 0 left" "a collector that is busy gets it after its time"
 is "$(jq -r '.attributes["user.name"] // empty' "$dir/spans" | sort -u)" alice "OtlpUsers: whose it is"
+echo 'partial {"partialSuccess":{"rejectedSpans":"2"}}' >"$dir/spans.status"
+deliver
+has "$out" "otlp takes records only in part: 2 spans of a request of 1 records were rejected" "spans that are rejected are named"
+has "$out" "1 acked, 0 refused, 0 left" "  and the record counts as taken"
 if [ "$("$python" "$program" decoder)" = none ]; then
 	skip "no opentelemetry-proto for $python (CEEMS_OTLP_PYTHON): protobuf is not decoded"
 else

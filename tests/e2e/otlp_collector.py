@@ -3,7 +3,8 @@
 """otlp_collector.py serve ADDRESS[:PORT] OUT [CERT KEY]: takes traces as an OpenTelemetry collector does, over HTTP or HTTPS.
 Each span becomes a line of JSON in OUT, with the attributes of its resource under "resource". A request that
 OTLP does not allow gets 400 and a line in OUT.bad. OUT.status, if it is there, has the answers to give instead, one per
-request: a status, and headers after it; "ok" takes the request. The port is written to OUT.port.
+request: a status, and headers after it; "partial", and the JSON of an answer 200; "ok" takes the request. The port is
+written to OUT.port.
 
 otlp_collector.py check OUT RECORDS SACCT: compares spans with the records and with `sacct -nP -o
 JobIDRaw,Submit,Start,End,ConsumedEnergyRaw` (times in seconds), and prints what differs.
@@ -93,12 +94,13 @@ class Collector(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def answer(self, status, headers=()):
+    def answer(self, status, headers=(), body=b""):
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        self.wfile.write(body)
 
     def told(self):
         """What OUT.status says of this request."""
@@ -125,6 +127,9 @@ class Collector(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         told = self.told()
+        if told and told[0] == "partial":
+            self.answer(200, [("Content-Type", "application/json")], told[1].encode())
+            return
         if told:
             self.answer(int(told[0]), [h.split(": ", 1) for h in told[1:]])
             return

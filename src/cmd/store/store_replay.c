@@ -15,13 +15,11 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/store/store_cmd.h"
 #include "src/librecord/record.h"
-#include "src/libsink/sink.h"
+#include "src/libsink/window.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/rfc3339.h"
 
-#define BATCH_BYTES ((size_t)4 << 20)
 #define TIMEOUT_NS (60 * NSEC_PER_SEC)
-#define TRY_NS (3 * NSEC_PER_SEC)
 #define NAP_NS (NSEC_PER_SEC / 2)
 
 struct replay {
@@ -32,77 +30,43 @@ struct replay {
 	uint64_t timeout_ns;
 	bool gave_up; /* there was no progress for timeout_ns; the rest is only counted */
 	uint64_t acked, refused, left;
-	/* the batch: records that were read and are not settled */
-	struct sink_item *item;
-	uint64_t *row; /* number of each item's row in the store */
+	struct window window;
 	uint64_t last; /* number of the last row that was read */
-	enum sink_result *result;
-	size_t n, bytes;
 	struct errmsg err;
 };
 
-/* --- the batch ------------------------------------------------------------------------------------ */
+/* --- delivery ------------------------------------------------------------------------------------- */
 
-static void replay_clear_item(struct sink_item *i)
+static int replay_note_settled(void *ctx, const struct window *w, size_t i)
 {
-	free((void *)(uintptr_t)i->key); /* the JSON is in the same memory block */
-	free(i->why);
-	*i = (struct sink_item){ 0 };
-}
-
-static int replay_note_acked(struct replay *r, size_t i)
-{
-	r->acked++;
-	return r->has_refused ? store_view_refused_drop(r->view, r->ops->name, r->row[i], &r->err) : 0;
-}
-
-static void replay_note_refused(struct replay *r, const struct sink_item *item)
-{
-	r->refused++;
-	(void)cmd_error("%s refuses %.*s: %s", r->ops->name, (int)item->key_len, item->key, sink_why(item));
-}
-
-/* Removes records that are delivered or refused from the batch. Returns more than 0 if there were any. */
-static int replay_settle(struct replay *r)
-{
-	size_t before = r->n;
-	size_t kept = 0;
-	size_t i;
+	const struct sink_item *item = &w->item[i];
+	struct replay *r = ctx;
 	int rc = 0;
 
-	sink_keep_order(r->item, r->n, r->result);
-	for (i = 0; i < r->n; i++) {
-		if (r->result[i] < SINK_ACKED || rc < 0) {
-			r->result[kept] = r->result[i];
-			r->row[kept] = r->row[i];
-			r->item[kept++] = r->item[i];
-			continue;
-		}
-		if (r->result[i] == SINK_ACKED)
-			rc = replay_note_acked(r, i);
-		else
-			replay_note_refused(r, &r->item[i]);
-		r->bytes -= r->item[i].key_len + r->item[i].json_len;
-		replay_clear_item(&r->item[i]);
+	if (w->result[i] == SINK_REFUSED) {
+		r->refused++;
+		(void)cmd_error("%s refuses %.*s: %s", r->ops->name, (int)item->key_len, item->key,
+				sink_why(item));
+		return 0;
 	}
-	r->n = kept;
-	return rc < 0 ? rc : (int)(before - kept);
+	if (item->is_partial)
+		(void)cmd_error("%s takes records only in part: %s", r->ops->name, sink_why(item));
+	if (r->has_refused)
+		rc = store_view_refused_drop(r->view, r->ops->name, w->row[i], &r->err);
+	r->acked += rc == 0;
+	return rc;
 }
 
-static int replay_flush(struct replay *r)
+/* Delivers until at most MOST records are in the window, or there was no progress for timeout_ns. */
+static void replay_deliver(struct replay *r, size_t most)
 {
+	const struct timespec nap = clock_ns_to_timespec(NAP_NS);
 	uint64_t progress_ns = clock_mono_ns();
-	size_t i;
 	int rc;
 
-	for (i = 0; i < r->n; i++)
-		r->result[i] = SINK_RETRY;
-	while (r->n && !r->gave_up) {
-		struct timespec nap = clock_ns_to_timespec(NAP_NS);
-
-		r->err.text[0] = '\0';
-		(void)r->ops->deliver(r->sink, r->item, r->n, r->result, TRY_NS, &r->err);
-		rc = replay_settle(r);
+	while (r->window.n > most && !r->gave_up) {
+		(void)window_deliver(&r->window, r->sink, WINDOW_TIMEOUT_NS, &r->err);
+		rc = window_settle(&r->window, r->window.n, replay_note_settled, r);
 		if (rc > 0)
 			progress_ns = clock_mono_ns();
 		else if (rc < 0 || clock_mono_ns() - progress_ns >= r->timeout_ns)
@@ -110,55 +74,28 @@ static int replay_flush(struct replay *r)
 		else
 			(void)nanosleep(&nap, NULL);
 	}
-	return r->n ? -EAGAIN : 0;
 }
 
-static bool replay_has_room(const struct replay *r, const struct store_row *row)
-{
-	return !r->n || (r->n < r->ops->max_batch && r->bytes + row->key_len + row->json_len <= BATCH_BYTES);
-}
-
-static int replay_add(struct replay *r, const struct store_row *row)
-{
-	char *copy;
-
-	if (r->gave_up) {
-		r->left++;
-		return 0;
-	}
-	copy = malloc(row->key_len + row->json_len + 1);
-	if (!copy)
-		return errmsg_set(&r->err, -ENOMEM, "out of memory");
-	memcpy(copy, row->key, row->key_len);
-	memcpy(copy + row->key_len, row->json, row->json_len);
-	r->row[r->n] = row->seq;
-	r->item[r->n] = (struct sink_item){ .kind = row->kind,
-					    .key = copy,
-					    .key_len = row->key_len,
-					    .json = copy + row->key_len,
-					    .json_len = row->json_len,
-					    .seq = r->n };
-	r->n++;
-	r->bytes += row->key_len + row->json_len;
-	return 0;
-}
-
-/* --- where they come from ------------------------------------------------------------------------- */
-
-static int replay_add_row(void *ctx, const struct store_row *row)
+/* -ECANCELED: the window has no room for the row. */
+static int replay_add(void *ctx, const struct store_row *row)
 {
 	struct replay *r = ctx;
-	int rc;
+	int rc = 0;
 
-	if (!r->gave_up && !replay_has_room(r, row))
-		return -ECANCELED; /* the row belongs to the next batch */
-	rc = replay_add(r, row);
+	if (r->gave_up)
+		r->left++;
+	else if (window_has_room(&r->window, row))
+		rc = window_add(&r->window, row, &r->err);
+	else
+		return -ECANCELED;
 	if (rc == 0)
 		r->last = row->seq;
 	return rc;
 }
 
-/* Reads and delivers one batch at a time, so that no transaction is open while the sink works. */
+/* --- where they come from ------------------------------------------------------------------------- */
+
+/* Reads and delivers in turn, so that no transaction is open while the sink works. */
 static int replay_store(struct replay *r, struct store_pick pick)
 {
 	int rc;
@@ -166,15 +103,12 @@ static int replay_store(struct replay *r, struct store_pick pick)
 	pick.kinds = (pick.kinds ? pick.kinds : UINT32_MAX) & r->ops->kinds;
 	if (!pick.kinds)
 		return 0;
-	pick.max_rows = r->ops->max_batch;
-	pick.max_bytes = BATCH_BYTES;
 	do {
-		rc = store_view_records(r->view, &pick, replay_add_row, r, &r->err);
-		pick.after = r->last;
+		rc = store_view_records(r->view, &pick, replay_add, r, &r->err);
 		if (rc < 0 && rc != -ECANCELED)
 			return rc;
-		if (!r->gave_up)
-			(void)replay_flush(r);
+		pick.after = r->last;
+		replay_deliver(r, rc ? r->window.n - 1 : 0);
 	} while (rc);
 	return 0;
 }
@@ -280,13 +214,12 @@ static int replay_lines(struct replay *r, const struct store_args *a, FILE *f)
 				(void)cmd_error("line %" PRIu64 " is not a record; it is skipped", number);
 		} else if (replay_in_time(&row, end, a->since, &whole) &&
 			   r->ops->kinds & STORE_MASK(row.kind) && replay_takes(&a->pick, &row, job)) {
-			if (!r->gave_up && !replay_has_room(r, &row))
-				(void)replay_flush(r);
-			rc = replay_add(r, &row);
+			while ((rc = replay_add(r, &row)) == -ECANCELED)
+				replay_deliver(r, r->window.n - 1);
 		}
 	}
 	if (rc == 0)
-		(void)replay_flush(r);
+		replay_deliver(r, 0);
 	if (rc == 0 && ferror(f))
 		return errmsg_errno(&r->err, -EIO, "cannot read the file");
 	if (bad)
@@ -342,26 +275,16 @@ static int replay_open(struct replay *r, struct store_args *a, FILE **ret_file)
 		rc = replay_open_store(r, a->settings.store_dir);
 	if (rc < 0)
 		return rc;
-	r->item = calloc(r->ops->max_batch, sizeof(*r->item));
-	r->row = calloc(r->ops->max_batch, sizeof(*r->row));
-	r->result = calloc(r->ops->max_batch, sizeof(*r->result));
-	if (!r->item || !r->row || !r->result)
-		return errmsg_set(err, -ENOMEM, "out of memory");
-	return r->ops->open(&a->settings, &r->sink, err);
+	rc = window_init(&r->window, r->ops, err);
+	return rc < 0 ? rc : r->ops->open(&a->settings, &r->sink, err);
 }
 
 static void replay_close(struct replay *r)
 {
-	size_t i;
-
 	if (r->sink)
 		r->ops->close(r->sink);
-	for (i = 0; i < r->n; i++)
-		replay_clear_item(&r->item[i]);
+	window_fini(&r->window);
 	store_view_close(r->view);
-	free(r->item);
-	free(r->row);
-	free(r->result);
 }
 
 int store_replay(struct store_args *a)
@@ -372,7 +295,7 @@ int store_replay(struct store_args *a)
 
 	if (rc == 0) {
 		rc = f ? replay_lines(&r, a, f) : replay_store(&r, a->pick);
-		r.left += r.n;
+		r.left += r.window.n;
 		printf("%s: %" PRIu64 " acked, %" PRIu64 " refused, %" PRIu64 " left\n", a->sink, r.acked,
 		       r.refused, r.left);
 		if (rc == 0 && r.left)

@@ -579,6 +579,40 @@ static void test_large(void)
 	is_int(deliver_run(d, S, 5), 1, "the second");
 	is_int(deliver_run(d, S, 5), 1, "the third");
 	is_int(deliver_run(d, S, 5), 1, "then the small one");
+	put(s, STORE_RECORD, "b");
+	put(s, STORE_RECORD, big);
+	is_int(deliver_run(d, S, 5), 1, "a small record does not take a large one along");
+	is_int(deliver_run(d, S, 5), 1, "which follows alone");
+	end(s, d);
+}
+
+/* Refused records fill a call. More are tried, since the sink may take the next one. */
+static void test_refused_fill(void)
+{
+	static const struct sink_ops of_few_bytes = {
+		.name = "fake",
+		.kinds = STORE_MASK(STORE_RECORD),
+		.max_batch = 4,
+		.max_bytes = 8,
+		.open = fake_open,
+		.deliver = fake_deliver,
+		.close = fake_close,
+	};
+	struct store *s = open_store();
+	struct deliver_stats st;
+	struct deliver *d = NULL;
+
+	fake_reset();
+	is_int(deliver_create(s, dir, &of_few_bytes, &settings, &d, &err), 0, "a sink of few bytes");
+	put_job(s, STORE_RECORD, 1, "poison 1");
+	put_job(s, STORE_RECORD, 2, "poison 2");
+	put_job(s, STORE_RECORD, 3, "a");
+	put_job(s, STORE_RECORD, 4, "b");
+	fake.poison = "poison";
+	is_int(deliver_run(d, S, S), 3, "two are refused, the third is taken");
+	deliver_get_stats(d, &st);
+	ok(!st.is_down && st.refused == 2 && st.acked == 1, "so the sink is not down");
+	is_int(deliver_run(d, S, S), 1, "the rest goes as usual");
 	end(s, d);
 }
 
@@ -765,6 +799,7 @@ int main(void)
 	test_refused_alone();
 	test_start_dropped();
 	test_large();
+	test_refused_fill();
 	test_restart();
 	test_not_noted();
 	test_threads();
