@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* pipe2 */
 #include "src/libstep/stepfile.h"
 
 #include <errno.h>
@@ -104,45 +103,12 @@ void stepfile_init(struct stepfile *f, const char *what, const char *end)
 	f->in = f->out = -1;
 }
 
-/*
- * Opens a socket to the program and a pipe from it. A socket keeps messages apart, and a write to it can be
- * told not to raise SIGPIPE.
- */
-static int open_channels(int in[2], int out[2], int socket_bytes)
+int stepfile_start(struct stepfile *f, const struct stepfile_command *c, size_t socket_bytes)
 {
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in) < 0)
-		return -errno;
-	if (pipe2(out, O_CLOEXEC) < 0) {
-		int rc = -errno;
-
-		(void)close(in[0]);
-		(void)close(in[1]);
-		return rc;
-	}
-	if (socket_bytes)
-		(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &socket_bytes, sizeof(socket_bytes));
-	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* the flag affects this end only */
-	return 0;
-}
-
-int stepfile_start(struct stepfile *f, const struct stepfile_command *c, int socket_bytes)
-{
-	int in[2], out[2];
-	int rc = open_channels(in, out, socket_bytes);
+	int rc = helper_spawn_piped(c->arg, NULL, SOCK_SEQPACKET, socket_bytes, &f->in, &f->out, &f->pid);
 
 	if (rc < 0)
 		return rc;
-	rc = helper_spawn(c->arg, NULL, in[1], out[1], &f->pid);
-	(void)close(in[1]);
-	(void)close(out[1]);
-	if (rc < 0) {
-		(void)close(in[0]);
-		(void)close(out[0]);
-		f->pid = 0;
-		return rc;
-	}
-	f->in = in[0];
-	f->out = out[0];
 	(void)snprintf(f->file, sizeof(f->file), "%s/%s", value_of(c, STEP_ARG_DIR),
 		       value_of(c, STEP_ARG_FILE));
 	(void)text_mask(f->file, f->file, sizeof(f->file));

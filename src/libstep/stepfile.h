@@ -100,7 +100,7 @@ struct stepfile {
  */
 void stepfile_init(struct stepfile *f, const char *what, const char *end);
 /* Starts a program with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
-int stepfile_start(struct stepfile *f, const struct stepfile_command *c, int socket_bytes);
+int stepfile_start(struct stepfile *f, const struct stepfile_command *c, size_t socket_bytes);
 /*
  * Moves the program out of the step's cgroups. Call it when the tasks have ended. Does nothing
  * if it was never started.

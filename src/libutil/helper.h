@@ -72,6 +72,16 @@ int helper_spawn(char *const *argv, char *const *env, int in, int out, pid_t *re
 int helper_spawn_by_path(char *const *argv, char *const *env, int in, int out, pid_t *ret_pid) _must_check_;
 
 /*
+ * helper_spawn() with a channel in each direction; the caller closes both. *RET_IN is a socket to the
+ * program's input, since only send() can suppress SIGPIPE. TYPE is SOCK_STREAM, or SOCK_SEQPACKET, which
+ * keeps messages apart. SOCKET_BYTES is the size of its buffer, if the kernel grants it; 0: the system's
+ * default. *RET_OUT is a pipe from the program's output. Reading it does not wait; the program may wait when
+ * it writes.
+ */
+int helper_spawn_piped(char *const *argv, char *const *env, int type, size_t socket_bytes, int *ret_in,
+		       int *ret_out, pid_t *ret_pid);
+
+/*
  * Waits for the child PID until DEADLINE_NS (CLOCK_MONOTONIC); a past deadline means: look once. 0:
  * the child has ended; its status is in *ret_status (may be NULL). -ECHILD: the child has ended,
  * but the host process reaped it first. -EAGAIN: the child still runs; the kernel may hold even a

@@ -57,12 +57,11 @@ const char *helper_state_name(enum helper_state s)
 
 /* --- start, stop, restart ----------------------------------------------------------------- */
 
-/* IN is a socket, not a pipe: only send() can suppress SIGPIPE. */
-static int helper_make_pipes(const struct helper *h, int in[2], int out[2])
+static int helper_make_pipes(int type, size_t socket_bytes, int in[2], int out[2])
 {
-	int size = (int)h->o.in_size;
+	int size = (int)socket_bytes;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0)
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, in) < 0)
 		return -errno;
 	if (pipe2(out, O_CLOEXEC) < 0) {
 		int rc = -errno;
@@ -71,39 +70,48 @@ static int helper_make_pipes(const struct helper *h, int in[2], int out[2])
 		(void)close(in[1]);
 		return rc;
 	}
-	/* best effort: helper_send_rest() sends later what does not fit */
-	if (size > 0 && size <= SO_IN_MAX)
+	if (socket_bytes && socket_bytes <= SO_IN_MAX)
 		(void)setsockopt(in[0], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
-	/* Only our end: the helper shares its own end with nobody and may block in it. */
-	if (fcntl(out[0], F_SETFL, O_NONBLOCK) < 0)
-		return -errno;
-	/*
-	 * The daemon may read only once a minute (SampleInterval); a pipe of 64 KiB would fill up
-	 * between reads.
-	 */
-	if (h->line_max > HELPER_LINE_MAX)
-		(void)fcntl(out[0], F_SETPIPE_SZ, 1024 * 1024);
+	(void)fcntl(out[0], F_SETFL, O_NONBLOCK); /* the flag affects this end only */
 	return 0;
 }
 
-static int helper_start(struct helper *h, uint64_t now_ns)
+int helper_spawn_piped(char *const *argv, char *const *env, int type, size_t socket_bytes, int *ret_in,
+		       int *ret_out, pid_t *ret_pid)
 {
 	int in[2], out[2];
-	int rc = helper_make_pipes(h, in, out);
+	pid_t pid;
+	int rc = helper_make_pipes(type, socket_bytes, in, out);
 
 	if (rc < 0)
 		return rc;
-	rc = helper_spawn(h->o.argv, h->o.env, in[1], out[1], &h->pid);
+	rc = helper_spawn(argv, env, in[1], out[1], &pid);
 	(void)close(in[1]);
 	(void)close(out[1]);
 	if (rc < 0) {
 		(void)close(in[0]);
 		(void)close(out[0]);
-		h->pid = 0;
 		return rc;
 	}
-	h->in = in[0];
-	h->out = out[0];
+	*ret_in = in[0];
+	*ret_out = out[0];
+	*ret_pid = pid;
+	return 0;
+}
+
+static int helper_start(struct helper *h, uint64_t now_ns)
+{
+	/* helper_send_rest() sends later what the socket does not take */
+	int rc = helper_spawn_piped(h->o.argv, h->o.env, SOCK_STREAM, h->o.in_size, &h->in, &h->out, &h->pid);
+
+	if (rc < 0)
+		return rc;
+	/*
+	 * The daemon may read only once a minute (SampleInterval); a pipe of 64 KiB would fill up
+	 * between reads.
+	 */
+	if (h->line_max > HELPER_LINE_MAX)
+		(void)fcntl(h->out, F_SETPIPE_SZ, 1024 * 1024);
 	h->used = h->taken = 0;
 	h->is_cut = h->is_asked = h->is_heard = false;
 	h->heard_ns = now_ns;
