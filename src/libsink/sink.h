@@ -15,9 +15,8 @@
 #include "src/libstore/store.h"
 #include "src/libutil/errmsg.h"
 
-struct db_maintain_options;
+struct db_options;
 struct db_walk;
-struct migrate_options;
 struct sink; /* opaque, one per open sink */
 
 struct sink_item {
@@ -70,9 +69,8 @@ struct sink_setting {
 
 /* A sink that is a database: functions for `ceems db` and `ceems report`. */
 struct sink_db {
-	int (*migrate)(const struct settings *s, const struct migrate_options *options, struct errmsg *err);
-	int (*maintain)(const struct settings *s, const struct db_maintain_options *options,
-			struct errmsg *err);
+	int (*migrate)(const struct settings *s, const struct db_options *options, struct errmsg *err);
+	int (*maintain)(const struct settings *s, const struct db_options *options, struct errmsg *err);
 	/*
 	 * Calls REPORT for each line of `ceems db status`. If DEFAULTS_FILE is NULL,
 	 * uses MariadbDefaultsFile.

@@ -150,7 +150,7 @@ static void bench(struct bench *b)
 
 int main(void)
 {
-	struct migrate_options o = { .sql_dir = SQL_DIR };
+	struct db_options o = { .sql_dir = SQL_DIR };
 	const char *why;
 	struct bench b;
 	char text[256];

@@ -20,32 +20,6 @@ static void print_line(void *ctx, const char *line)
 	cmd_print("%s", line);
 }
 
-static int migrate(const struct sink_db *db, const struct settings *s, const char *defaults_file,
-		   const char *sql_dir, bool dry_run, struct errmsg *err)
-{
-	struct migrate_options options = {
-		.sql_dir = sql_dir,
-		.defaults_file = defaults_file,
-		.dry_run = dry_run,
-		.report = print_line,
-	};
-
-	return db->migrate(s, &options, err);
-}
-
-static int cmd_db_maintain(const struct sink_db *db, const struct settings *s, const char *defaults_file,
-			   bool dry_run, struct errmsg *err)
-{
-	struct db_maintain_options options = {
-		.defaults_file = defaults_file,
-		.retention_ns = s->mariadb_retention_ns,
-		.dry_run = dry_run,
-		.report = print_line,
-	};
-
-	return db->maintain(s, &options, err);
-}
-
 /* Parses a retention as the key MariadbRetention in ceems.conf: 0, or 31 days and more. */
 static int parse_retention(const char *text, uint64_t *ret_ns)
 {
@@ -70,23 +44,18 @@ static const struct cmd_option db_options[] = {
 	{ 0 },
 };
 
-struct db_args {
-	const char *action;
-	const char *defaults_file, *sql_dir;
-	bool dry_run;
-};
-
-static int db_act(const struct sink_db *db, const struct settings *s, const struct db_args *a)
+static int db_act(const struct sink_db *db, const struct settings *s, const char *action,
+		  const struct db_options *o)
 {
 	struct errmsg err = { 0 };
 	int rc;
 
-	if (!strcmp(a->action, "migrate"))
-		rc = migrate(db, s, a->defaults_file, a->sql_dir, a->dry_run, &err);
-	else if (!strcmp(a->action, "maintain"))
-		rc = cmd_db_maintain(db, s, a->defaults_file, a->dry_run, &err);
+	if (!strcmp(action, "migrate"))
+		rc = db->migrate(s, o, &err);
+	else if (!strcmp(action, "maintain"))
+		rc = db->maintain(s, o, &err);
 	else
-		rc = db->status(s, a->defaults_file, print_line, NULL, &err);
+		rc = db->status(s, o->defaults_file, print_line, NULL, &err);
 	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
@@ -94,7 +63,7 @@ static int db_act(const struct sink_db *db, const struct settings *s, const stru
  * Runs the action on the database of each sink in Sinks. If no sink has a database, runs it for MariaDB: a
  * site sets up the database before it adds mariadb to Sinks.
  */
-static int db_act_all(const struct settings *s, const struct db_args *a)
+static int db_act_all(const struct settings *s, const char *action, const struct db_options *o)
 {
 	const char *list = s->sinks;
 	const struct sink_ops *sink;
@@ -107,22 +76,20 @@ static int db_act_all(const struct settings *s, const struct db_args *a)
 		if (!sink || !sink->db)
 			continue;
 		any = true;
-		if (db_act(sink->db, s, a) != CMD_OK)
+		if (db_act(sink->db, s, action, o) != CMD_OK)
 			rc = CMD_FAILED;
 	}
 	if (any)
 		return rc;
 	sink = sink_find("mariadb");
-	return sink ? db_act(sink->db, s, a) : cmd_error("this build has no sink mariadb");
+	return sink ? db_act(sink->db, s, action, o) : cmd_error("this build has no sink mariadb");
 }
 
 static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 {
-	const char *defaults_file = NULL;
+	struct db_options o = { .report = print_line };
 	const char *retention = NULL;
-	const char *sql_dir = NULL;
 	const char *conf = NULL;
-	bool dry_run = false;
 	struct settings s;
 	const char *action;
 	int opt;
@@ -131,13 +98,13 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 		if (opt == 'c')
 			conf = optarg;
 		else if (opt == OPT_DEFAULTS_FILE)
-			defaults_file = optarg;
+			o.defaults_file = optarg;
 		else if (opt == OPT_DRY_RUN)
-			dry_run = true;
+			o.dry_run = true;
 		else if (opt == OPT_RETENTION)
 			retention = optarg;
 		else if (opt == OPT_SQL_DIR)
-			sql_dir = optarg;
+			o.sql_dir = optarg;
 		else
 			return cmd_usage(self, opt == 'h' ? CMD_OK : CMD_USAGE);
 	}
@@ -150,9 +117,10 @@ static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)
 		return CMD_FAILED;
 	if (retention && parse_retention(retention, &s.mariadb_retention_ns) < 0)
 		return cmd_error("--retention: '%s' is neither 0 nor a time of 31d or more", retention);
+	o.retention_ns = s.mariadb_retention_ns;
 	/* otherwise OpenSSL ends us when it writes to a closed connection */
 	(void)signal(SIGPIPE, SIG_IGN);
-	return db_act_all(&s, &(struct db_args){ action, defaults_file, sql_dir, dry_run });
+	return db_act_all(&s, action, &o);
 }
 
 const struct cmd_info cmd_db = {

@@ -23,7 +23,7 @@
 
 struct db_maintain_run {
 	MYSQL *m;
-	const struct db_maintain_options *options;
+	const struct db_options *options;
 	uint64_t now;	/* Unix seconds */
 	uint64_t limit; /* Unix seconds: jobs that ended earlier may be dropped */
 	uint64_t first; /* the lowest month whose sums go with the next partition, such as 202611 */
@@ -302,7 +302,7 @@ static int maintain_open(struct db_maintain_run *r, const struct settings *s, st
 	return rc;
 }
 
-int db_maintain_run(const struct settings *s, const struct db_maintain_options *options, struct errmsg *err)
+int db_maintain_run(const struct settings *s, const struct db_options *options, struct errmsg *err)
 {
 	struct db_maintain_run r = { .options = options,
 				     .now = options->now ? options->now : clock_wall_ns() / NSEC_PER_SEC };

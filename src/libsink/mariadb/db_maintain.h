@@ -29,6 +29,6 @@
  * long; try again later. -EIO: the server refused a statement. After an error, the next run finishes the
  * work.
  */
-int db_maintain_run(const struct settings *s, const struct db_maintain_options *options, struct errmsg *err);
+int db_maintain_run(const struct settings *s, const struct db_options *options, struct errmsg *err);
 
 #endif

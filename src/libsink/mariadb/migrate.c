@@ -21,7 +21,7 @@
 
 struct migrate_run {
 	MYSQL *m;
-	const struct migrate_options *options;
+	const struct db_options *options;
 	const char *database;
 	uint64_t version; /* schema version of the database; 0: it is empty or, in a dry run, missing */
 	bool is_missing;
@@ -150,7 +150,7 @@ static void migrate_fill_factors(struct migrate_run *r, const char *path)
 		report(r, "%zu emission factors from %s", changed, path);
 }
 
-int migrate_run(const struct settings *s, const struct migrate_options *options, struct errmsg *err)
+int migrate_run(const struct settings *s, const struct db_options *options, struct errmsg *err)
 {
 	struct migrate_run r = { .options = options, .database = s->mariadb_database };
 	size_t i;

@@ -16,6 +16,6 @@
  * ERR has the version and the reason. Earlier versions stay applied, and the next run repeats the one that
  * failed.
  */
-int migrate_run(const struct settings *s, const struct migrate_options *options, struct errmsg *err);
+int migrate_run(const struct settings *s, const struct db_options *options, struct errmsg *err);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* --- schema -------------------------------------------------------------------------------------- */
 
-int sqlite_migrate_run(const struct settings *s, const struct migrate_options *options, struct errmsg *err)
+int sqlite_migrate_run(const struct settings *s, const struct db_options *options, struct errmsg *err)
 {
 	const char *path = s->sqlite_file;
 	sqlite3 *db = NULL;
@@ -50,7 +50,7 @@ int sqlite_migrate_run(const struct settings *s, const struct migrate_options *o
 struct sqlite_maintain_run {
 	sqlite3 *db;
 	const char *path;
-	const struct db_maintain_options *options;
+	const struct db_options *options;
 	uint64_t now;
 };
 
@@ -171,8 +171,7 @@ static int maintain_all(const struct sqlite_maintain_run *r, struct errmsg *err)
 	return rc;
 }
 
-int sqlite_maintain_run(const struct settings *s, const struct db_maintain_options *options,
-			struct errmsg *err)
+int sqlite_maintain_run(const struct settings *s, const struct db_options *options, struct errmsg *err)
 {
 	struct sqlite_maintain_run r = { .path = s->sqlite_file,
 					 .options = options,

@@ -68,7 +68,7 @@ static inline void rig_stop(void)
 
 static inline bool rig_migrate(void)
 {
-	struct migrate_options o = { .sql_dir = rig.sql_dir };
+	struct db_options o = { .sql_dir = rig.sql_dir };
 
 	if (migrate_run(&rig.settings, &o, &rig.err) == 0)
 		return true;

@@ -27,9 +27,7 @@ static void keep_line(void *ctx, const char *line)
 
 static int maintain(uint64_t retention_ns, bool dry_run)
 {
-	struct db_maintain_options o = { .retention_ns = retention_ns,
-					 .dry_run = dry_run,
-					 .report = keep_line };
+	struct db_options o = { .retention_ns = retention_ns, .dry_run = dry_run, .report = keep_line };
 	int rc;
 
 	lines[0] = '\0';

@@ -168,8 +168,8 @@ static void test_reader(void)
 
 static void test_admins(void)
 {
-	struct migrate_options m = { .sql_dir = rig.sql_dir };
-	struct db_maintain_options o = { .retention_ns = 365 * 86400 * SECOND };
+	struct db_options m = { .sql_dir = rig.sql_dir };
+	struct db_options o = { .retention_ns = 365 * 86400 * SECOND };
 	static char admin[PATH_MAX];
 	static char maintainer[PATH_MAX];
 

@@ -267,7 +267,7 @@ static void test_full(void)
 /* Months come, go and are summed up beside a sink that is never idle. */
 static void test_maintain(void)
 {
-	struct db_maintain_options o = { .retention_ns = 31 * 86400 * SECOND };
+	struct db_options o = { .retention_ns = 31 * 86400 * SECOND };
 	uint64_t jobs;
 	int status = -1;
 	pid_t pid;

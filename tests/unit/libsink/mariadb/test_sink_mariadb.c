@@ -163,7 +163,7 @@ static void test_migrate_files(void)
 		{ { "0001-a.sql" }, -ENOENT, "/0002-*.sql: not one such file" },
 		{ { "0001-a.sql", "0002-a.sql" }, -ENOENT, "/views.sql: not one such file" },
 	};
-	struct migrate_options o = { .sql_dir = "/nonexistent" };
+	struct db_options o = { .sql_dir = "/nonexistent" };
 	char folder[PATH_MAX];
 	size_t i;
 	size_t j;
@@ -228,7 +228,7 @@ static int send_made(struct sink *k, uint64_t timeout_ns)
 
 static void test_migrate(void)
 {
-	struct migrate_options o = { .sql_dir = sql_dir, .report = keep_line, .dry_run = true };
+	struct db_options o = { .sql_dir = sql_dir, .report = keep_line, .dry_run = true };
 	char folder[PATH_MAX];
 	struct sink *k = NULL;
 
@@ -320,7 +320,7 @@ static uint64_t columns(void)
 /* An installation with schema 1, which has jobs of ceems export, is brought up to date under the sink. */
 static void test_upgrade(void)
 {
-	struct migrate_options o = { .sql_dir = sql_dir };
+	struct db_options o = { .sql_dir = sql_dir };
 	uint64_t as_new = columns();
 	struct sink *k = NULL;
 

@@ -238,8 +238,8 @@ static void test_trouble(void)
 
 static void test_db(void)
 {
-	struct migrate_options m = { .report = keep_line, .dry_run = true };
-	struct db_maintain_options o = { .report = keep_line, .now = 1700000000 + 40 * 86400 };
+	struct db_options m = { .report = keep_line, .dry_run = true };
+	struct db_options o = { .report = keep_line, .now = 1700000000 + 40 * 86400 };
 	uint64_t gone = 0;
 	struct sink *k;
 
