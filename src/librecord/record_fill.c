@@ -89,27 +89,15 @@ static struct maybe_u64 slurm_or_steps_energy(const struct record *r, struct may
 {
 	bool has_steps = r->nsteps || r->steps_known;
 
-	/* for a part of a resized job, the steps' joules may be in another part */
+	/* for a part of a resized job, the extern step's energy, which includes all steps, is in one part */
 	if ((slurm_j.known && slurm_j.value) || !has_steps || is_resized_part(r))
 		return slurm_j;
 	return steps_energy(r);
 }
 
-static struct maybe_u64 reported_energy(const struct record *r, const struct record_ending *end)
-{
-	struct maybe_u64 j;
-
-	/* the extern step's energy, which includes all steps, is booked to one of the parts */
-	if (is_resized_part(r))
-		return end->dbd_energy_j;
-	j = end->ctld_energy_j.known && !end->requeued ? end->ctld_energy_j : end->dbd_energy_j;
-	j = slurm_or_steps_energy(r, j);
-	return j.known || end->ctld_energy_j.value == 0 ? j : end->ctld_energy_j;
-}
-
 static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
 {
-	struct maybe_u64 j = reported_energy(r, end);
+	struct maybe_u64 j = slurm_or_steps_energy(r, end->dbd_energy_j);
 
 	return end->unmeasured && !j.value ? (struct maybe_u64){ 0 } : j;
 }

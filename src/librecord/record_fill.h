@@ -10,15 +10,12 @@
 
 struct record_ending {
 	bool ended; /* slurmctld or slurmdbd has the end of the job; all steps have reported */
-	/* energy in slurmctld's memory, the value that sacct shows later */
-	struct maybe_u64 ctld_energy_j;
 	struct maybe_u64 dbd_energy_j; /* energy in sacct's job row */
 	/*
 	 * AcctGatherEnergyType is none on this host, so 0 J means that nothing was measured. Other values are
 	 * kept: other nodes have sensors, or this one had them earlier.
 	 */
 	bool unmeasured;
-	bool requeued; /* slurmctld's energy may be from before the last step reported */
 };
 
 /*
@@ -26,9 +23,9 @@ struct record_ending {
  * they are known. CHAIN may be NULL: no factor. Returns 0, or -ENOMEM: tres_alloc is unchanged, the
  * rest is set.
  *
- * The energy is Slurm's, so that the record agrees with sacct: slurmctld's value, else slurmdbd's,
- * else the extern step's, else the sum of the steps. The metric values are those of the extern
- * step, which measures the whole job, else the sum of the steps.
+ * The energy is Slurm's, so that the record agrees with sacct: the row's, else the extern step's,
+ * else the sum of the steps. The metric values are those of the extern step, which measures the
+ * whole job, else the sum of the steps.
  */
 int record_fill(struct record *r, const struct record_ending *end, const struct factor_chain *chain,
 		const struct settings *s);

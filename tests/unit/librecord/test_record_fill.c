@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Values of a record from slurmctld, slurmdbd and the steps: which one counts, and when the record is final.
+ * Values of a record from its row and the steps: which one counts, and when the record is final.
  */
 #include "src/librecord/record_fill.h"
 
@@ -19,32 +19,28 @@ static struct settings settings = { .pue_milli = 1000, .market_mg_per_kwh = SETT
 
 static const struct {
 	const char *what;
-	struct maybe_u64 ctld, dbd;
-	bool requeued, ended, with_extern, with_steps, unmeasured, zero_steps;
+	struct maybe_u64 row;
+	bool ended, with_extern, with_steps, unmeasured, zero_steps;
 	struct maybe_u64 want;
 } energies[] = {
 	{ "nobody knows", .ended = true },
-	{ "slurmctld only", KNOWN(5), .ended = true, .want = KNOWN(5) },
-	{ "slurmctld before slurmdbd", KNOWN(5), KNOWN(6), .ended = true, .want = KNOWN(5) },
-	{ "slurmctld before the steps", KNOWN(5), .with_steps = true, .with_extern = true, .want = KNOWN(5) },
+	{ "the row only", KNOWN(5), .ended = true, .want = KNOWN(5) },
+	{ "the row before the steps", KNOWN(5), .with_steps = true, .with_extern = true, .want = KNOWN(5) },
 	{ "zero is an answer", KNOWN(0), .want = KNOWN(0) },
 	{ "but not where the steps have joules", KNOWN(0), .with_steps = true, .want = KNOWN(15) },
-	{ "nor is it slurmdbd's", NONE, KNOWN(0), .with_steps = true, .with_extern = true,
+	{ "nor where the extern step has", KNOWN(0), .with_steps = true, .with_extern = true,
 	  .want = KNOWN(30) },
-	{ "slurmdbd, when slurmctld forgot", NONE, KNOWN(6), .with_steps = true, .want = KNOWN(6) },
+	{ "the row before steps without extern", KNOWN(6), .with_steps = true, .want = KNOWN(6) },
 	{ "the extern step, when no row has it", .with_steps = true, .with_extern = true, .want = KNOWN(30) },
 	{ "the steps' sum without extern", .with_steps = true, .want = KNOWN(15) },
-	{ "requeued: the extern step before a value read early", KNOWN(4), .requeued = true,
-	  .with_steps = true, .with_extern = true, .want = KNOWN(30) },
-	{ "AcctGatherEnergyType=none: a zero is no answer", KNOWN(0), KNOWN(0), .unmeasured = true,
-	  .ended = true, .with_steps = true, .with_extern = true, .zero_steps = true },
-	{ "nor where slurmdbd has no energy", .unmeasured = true, .with_steps = true, .zero_steps = true },
-	{ "nor without steps", NONE, KNOWN(0), .unmeasured = true },
-	{ "but slurmdbd's joules are, of another node or time", NONE, KNOWN(6), .unmeasured = true,
-	  .ended = true, .with_steps = true, .with_extern = true, .want = KNOWN(6) },
-	{ "and the steps'", KNOWN(0), KNOWN(0), .unmeasured = true, .with_steps = true, .with_extern = true,
+	{ "AcctGatherEnergyType=none: a zero is no answer", KNOWN(0), .unmeasured = true, .ended = true,
+	  .with_steps = true, .with_extern = true, .zero_steps = true },
+	{ "nor where the row has no energy", .unmeasured = true, .with_steps = true, .zero_steps = true },
+	{ "nor without steps", KNOWN(0), .unmeasured = true },
+	{ "but the row's joules are, of another node or time", KNOWN(6), .unmeasured = true, .ended = true,
+	  .with_steps = true, .with_extern = true, .want = KNOWN(6) },
+	{ "and the steps'", KNOWN(0), .unmeasured = true, .with_steps = true, .with_extern = true,
 	  .want = KNOWN(30) },
-	{ "requeued, no steps: better than nothing", KNOWN(4), .requeued = true, .want = KNOWN(4) },
 };
 
 static void zero_steps(struct record *r)
@@ -86,10 +82,8 @@ static void test_energy(void)
 	for (i = 0; i < ARRAY_SIZE(energies); i++) {
 		struct record *r = job(energies[i].with_steps, energies[i].with_extern);
 		struct record_ending end = { .ended = energies[i].ended,
-					     .ctld_energy_j = energies[i].ctld,
-					     .dbd_energy_j = energies[i].dbd,
-					     .unmeasured = energies[i].unmeasured,
-					     .requeued = energies[i].requeued };
+					     .dbd_energy_j = energies[i].row,
+					     .unmeasured = energies[i].unmeasured };
 		const struct maybe_u64 *got = &r->energy.total_j;
 
 		if (energies[i].zero_steps)
@@ -121,7 +115,7 @@ static void test_quality(void)
 		{ "a model on some nodes", 2, 2, 1, 1, "partly-estimate" },
 		{ "a model, as a sensor was lost", 1, 0, 0, 1, "lower-bound" },
 	};
-	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(30) };
+	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(30) };
 	size_t i, k;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -145,7 +139,7 @@ static void test_quality(void)
 /* Slurm shows 0 J for a job whose extern step ended without reporting. */
 static void test_untold(void)
 {
-	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(0) };
+	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(0) };
 	struct record *r = job(true, true);
 	size_t i;
 
@@ -268,7 +262,7 @@ static void test_tres_alloc(void)
 		{ "energy=6", "energy=7" },
 		{ "node=1,gres/gpu=2", "energy=7,node=1,gres/gpu=2" },
 	};
-	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(7) };
+	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(7) };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -289,7 +283,7 @@ static void test_rest(void)
 						 .kind = EMISSION_STATIC,
 						 .region = "XX",
 						 .source = "src" } };
-	struct record_ending end = { .ended = true, .ctld_energy_j = KNOWN(30) };
+	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(30) };
 	struct record *r = job(true, true);
 
 	settings.pue_milli = 2000;
@@ -329,7 +323,7 @@ static void test_rest(void)
 
 	r = job(false, false);
 	r->start = 0;
-	end.ctld_energy_j = NONE;
+	end.dbd_energy_j = NONE;
 	(void)record_fill(r, &end, &chain, &settings);
 	is_str(r->tres_alloc, "cpu=1,node=1", "a job that never ran keeps its text");
 	ok(!values_has(&r->values, METRIC_CO2E), "no energy, no emissions");
