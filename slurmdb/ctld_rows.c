@@ -72,12 +72,13 @@ struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t submit,
 		    struct slurmdb_jobs *ret)
 {
-	struct slurmdb_job *more = realloc(ret->job, (ret->n + 1) * sizeof(*more));
 	bool is_this = !submit || compat_time(job->submit_time) == submit;
 	bool is_over = is_this && ctld_is_over(job);
+	struct slurmdb_job *more;
 
 	if (!is_this && compat_time(job->submit_time) < submit)
 		return 0; /* the id was used again for a later job */
+	more = realloc(ret->job, (ret->n + 1) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	ret->job = more;
