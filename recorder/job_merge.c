@@ -40,6 +40,7 @@ void job_merge(struct record *facts, struct record *row)
 {
 	merge_ending(facts, row);
 	record_fill_in(facts, row);
+	facts->energy.row_j = row->energy.row_j;
 	if (row->steps_known) {
 		record_steps_destroy(facts->steps, facts->nsteps);
 		facts->steps = TAKE_PTR(row->steps);

@@ -96,19 +96,18 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 static int jobs_write(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
 		      struct errmsg *err)
 {
-	struct record_ending end = { .ended = ended, .unmeasured = r->site.flags & SITE_UNMEASURED };
 	struct record *record;
 	int rc = job_facts_to_record(a->facts, a->facts_len, r->site.cluster, &record);
 
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s", a->key);
-	if (row && row->record) {
-		end.dbd_energy_j = row->energy_j;
+	if (row && row->record)
 		job_merge(record, row->record);
-	}
+	record->energy.final = ended;
 	if (!record->start && ended)
 		record->steps_known = true;
-	rc = record_finish(record, &end, factors_now(&r->factors), &r->settings, &r->names);
+	rc = record_finish(record, r->site.flags & SITE_UNMEASURED, factors_now(&r->factors), &r->settings,
+			   &r->names);
 	if (rc == 0)
 		rc = store_put_record(r->store, a->key, record, err);
 	else

@@ -75,6 +75,7 @@ static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t s
 	bool is_this = !submit || compat_time(job->submit_time) == submit;
 	bool is_over = is_this && ctld_is_over(job);
 	struct slurmdb_job *more;
+	struct record *r;
 
 	if (!is_this && compat_time(job->submit_time) < submit)
 		return 0; /* the id was used again for a later job */
@@ -82,20 +83,20 @@ static int ctld_add(const char *cluster, const slurm_job_info_t *job, uint64_t s
 	if (!more)
 		return -ENOMEM;
 	ret->job = more;
-	ret->job[ret->n] = (struct slurmdb_job){
+	r = ctld_record(cluster, job);
+	if (!r)
+		return -ENOMEM;
+	if (is_this) {
+		r->energy.row_j = ctld_energy(job->tres_alloc_str);
+	} else {
+		r->submit = submit;
+		r->end = 0;
+	}
+	ret->job[ret->n++] = (struct slurmdb_job){
 		.state = is_over ? SLURMDB_FINAL : SLURMDB_OPEN,
 		.missing = is_over ? SIGN_NONE : SIGN_END,
-		.energy_j = ctld_energy(job->tres_alloc_str),
-		.record = ctld_record(cluster, job),
+		.record = r,
 	};
-	if (!ret->job[ret->n].record)
-		return -ENOMEM;
-	if (!is_this) {
-		ret->job[ret->n].energy_j = (struct maybe_u64){ 0 };
-		ret->job[ret->n].record->submit = submit;
-		ret->job[ret->n].record->end = 0;
-	}
-	ret->n++;
 	return 0;
 }
 

@@ -214,6 +214,7 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 	/* during a requeue, slurmctld may overwrite the eligible time with that of the next run */
 	if (!ran || job->eligible <= job->start)
 		r->eligible = compat_time(job->eligible);
+	r->energy.row_j = copy_usage(job->tres_alloc_str, TRESMAP_ENERGY);
 	record_exit_status(job->exitcode, &r->exit_code, &r->exit_signal);
 	record_exit_status(job->derived_ec, &r->derived_exit_code, &r->derived_exit_signal);
 }
@@ -282,7 +283,6 @@ int slurmdb_copy_job(const struct slurmdb_copy *c, const void *row, struct slurm
 		*ret = (struct slurmdb_job){
 			.missing = slurmdb_signs_missing(&s, &known),
 			.is_half = !s.has_start_row,
-			.energy_j = copy_usage(job->tres_alloc_str, TRESMAP_ENERGY),
 			.record = TAKE_PTR(r),
 		};
 		ret->state = ret->missing == SIGN_NONE ? SLURMDB_FINAL : SLURMDB_OPEN;

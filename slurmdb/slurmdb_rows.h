@@ -54,10 +54,9 @@ struct slurmdb_job {
 	enum slurmdb_sign missing; /* what is missing, if state is SLURMDB_OPEN */
 	/* slurmdbd has only the job's end; the rest of the record is unknown */
 	bool is_half;
-	struct maybe_u64 energy_j; /* ConsumedEnergyRaw of the job's row in sacct */
 	/*
-	 * Owned. Times, names, TRES and steps are as in the row: record_fill() was not called. With
-	 * no_steps, the steps are unknown.
+	 * Owned. Times, names, TRES and steps are as in the row, and energy.row_j is sacct's
+	 * ConsumedEnergyRaw: record_fill() was not called. With no_steps, the steps are unknown.
 	 */
 	struct record *record;
 };

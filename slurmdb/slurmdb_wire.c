@@ -146,14 +146,15 @@ int slurmdb_wire_get_want(const char *line, struct slurmdb_want *ret)
 int slurmdb_wire_put_job(FILE *f, const struct slurmdb_job *job)
 {
 	_cleanup_free_ char *json = NULL;
+	const struct maybe_u64 *row_j = &job->record->energy.row_j;
 	char energy[24] = "-";
 	size_t len;
 	int rc = record_to_json(job->record, &json, &len, NULL);
 
 	if (rc < 0)
 		return rc;
-	if (job->energy_j.known)
-		(void)snprintf(energy, sizeof(energy), "%" PRIu64, job->energy_j.value);
+	if (row_j->known)
+		(void)snprintf(energy, sizeof(energy), "%" PRIu64, row_j->value);
 	(void)fprintf(f, "job %u %u %d %s ", job->state, job->missing, job->is_half, energy);
 	(void)fwrite(json, 1, len, f);
 	(void)fputc('\n', f);
@@ -183,8 +184,9 @@ enum slurmdb_wire_answer slurmdb_wire_answer(const char *line, size_t len)
 
 int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret)
 {
-	struct slurmdb_job job = { 0 };
+	struct maybe_u64 row_j = { 0 };
 	uint64_t state, missing, half;
+	struct record *r;
 	char energy[24], head[80];
 	const char *p = head;
 	int rc;
@@ -195,16 +197,17 @@ int slurmdb_wire_get_job(const char *line, size_t len, struct slurmdb_job *ret)
 	    !wire_number(&p, SIGN_N - 1, &missing) || !wire_number(&p, 1, &half) ||
 	    !wire_word(&p, energy, sizeof(energy)))
 		return -EINVAL;
-	job.energy_j.known = strcmp(energy, "-") != 0;
-	if (job.energy_j.known && parse_u64(energy, &job.energy_j.value) < 0)
+	row_j.known = strcmp(energy, "-") != 0;
+	if (row_j.known && parse_u64(energy, &row_j.value) < 0)
 		return -EINVAL;
-	rc = record_from_json(line + (p - head), len - (size_t)(p - head), &job.record, NULL);
+	rc = record_from_json(line + (p - head), len - (size_t)(p - head), &r, NULL);
 	if (rc < 0)
 		return rc;
-	job.state = (enum slurmdb_state)state;
-	job.missing = (enum slurmdb_sign)missing;
-	job.is_half = half;
-	*ret = job;
+	r->energy.row_j = row_j;
+	*ret = (struct slurmdb_job){ .state = (enum slurmdb_state)state,
+				     .missing = (enum slurmdb_sign)missing,
+				     .is_half = half,
+				     .record = r };
 	return 0;
 }
 

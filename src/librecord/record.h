@@ -31,12 +31,14 @@ struct maybe_u64 {
 
 /* The energy of a job, and how far it can be trusted. JSON schema: energy.method, energy.source. */
 struct record_energy {
-	/* the energy cannot change any more; false: FinalEnergyWait ended first */
+	/* the energy cannot change any more; false: FinalEnergyWait ended first. Set before record_fill() */
 	bool final;
 	struct maybe_u64 total_j; /* whole joules, chosen by record_fill() */
 	char method[16];	  /* "cpu-time" ...; empty: unknown */
 	char quality[24];	  /* "measured", "estimate" ..., by record_fill(); empty: unknown */
 	char source[128];	  /* "rapl", "model", "rapl,model"; empty: unknown */
+	/* of the job's row in slurmdbd, as in sacct; in neither JSON nor SQL */
+	struct maybe_u64 row_j;
 };
 
 /* How METRIC_CO2E of a record was computed. */

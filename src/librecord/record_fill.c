@@ -95,11 +95,11 @@ static struct maybe_u64 slurm_or_steps_energy(const struct record *r, struct may
 	return steps_energy(r);
 }
 
-static struct maybe_u64 pick_energy(const struct record *r, const struct record_ending *end)
+static struct maybe_u64 pick_energy(const struct record *r, bool unmeasured)
 {
-	struct maybe_u64 j = slurm_or_steps_energy(r, end->dbd_energy_j);
+	struct maybe_u64 j = slurm_or_steps_energy(r, r->energy.row_j);
 
-	return end->unmeasured && !j.value ? (struct maybe_u64){ 0 } : j;
+	return unmeasured && !j.value ? (struct maybe_u64){ 0 } : j;
 }
 
 static void miss_group(struct values *f, const char *group)
@@ -140,12 +140,14 @@ static const char *energy_quality(const struct record *r)
 	return model_uj ? "estimate" : is_told ? "measured" : NULL;
 }
 
-static void fill_energy(struct record *r, const struct record_ending *end)
+static void fill_energy(struct record *r, bool unmeasured)
 {
 	struct record_energy *e = &r->energy;
 	const char *quality;
 
-	*e = (struct record_energy){ .final = end->ended, .total_j = pick_energy(r, end) };
+	*e = (struct record_energy){ .final = e->final,
+				     .row_j = e->row_j,
+				     .total_j = pick_energy(r, unmeasured) };
 	/* the energy is in one part only, so that a sum over all parts counts it once */
 	if (is_resized_part(r) && !has_extern_energy(r)) {
 		miss_group(&r->values, "energy");
@@ -194,11 +196,10 @@ static char *tres_with_energy(const char *formatted, struct maybe_u64 joules)
 	return out;
 }
 
-int record_fill(struct record *r, const struct record_ending *end, const struct factor_chain *chain,
-		const struct settings *s)
+int record_fill(struct record *r, bool unmeasured, const struct factor_chain *chain, const struct settings *s)
 {
-	fill_values(r, end->unmeasured);
-	fill_energy(r, end);
+	fill_values(r, unmeasured);
+	fill_energy(r, unmeasured);
 	record_emissions_fill(r, chain, s);
 	/*
 	 * without allocation, TRES is set only if the job has energy and is known to have started
@@ -214,12 +215,12 @@ int record_fill(struct record *r, const struct record_ending *end, const struct 
 	return 0;
 }
 
-int record_finish(struct record *r, const struct record_ending *end, const struct factor_chain *chain,
+int record_finish(struct record *r, bool unmeasured, const struct factor_chain *chain,
 		  const struct settings *s, struct record_names *names)
 {
 	if (!r->user_name)
 		r->user_name = record_names_user(names, r->user_id);
 	if (!r->group_name)
 		r->group_name = record_names_group(names, r->group_id);
-	return record_fill(r, end, chain, s);
+	return record_fill(r, unmeasured, chain, s);
 }

@@ -115,10 +115,8 @@ int job_site_finish(struct job_site *site, struct slurmdb_job *job)
 {
 	struct record *r = job->record;
 	bool is_own = !*site->cluster || !r->cluster || !strcasecmp(r->cluster, site->cluster);
-	struct record_ending end = { .ended = job->state == SLURMDB_FINAL,
-				     .unmeasured = is_own && site->unmeasured,
-				     .dbd_energy_j = job->energy_j };
 
-	return record_finish(r, &end, is_own && site->has_chain ? &site->chain : NULL,
+	r->energy.final = job->state == SLURMDB_FINAL;
+	return record_finish(r, is_own && site->unmeasured, is_own && site->has_chain ? &site->chain : NULL,
 			     is_own ? &site->settings : &no_settings, &site->names);
 }

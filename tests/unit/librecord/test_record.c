@@ -143,7 +143,11 @@ static struct record *full(void)
 	r->total_cpus = 4;
 	r->priority = (struct maybe_u64){ 4294967293, true };
 	fill_values(&r->values, 1);
-	r->energy = (struct record_energy){ true, { 99, true }, "cpu-time", "partly-estimate", "rapl,model" };
+	r->energy = (struct record_energy){ .final = true,
+					    .total_j = { 99, true },
+					    .method = "cpu-time",
+					    .quality = "partly-estimate",
+					    .source = "rapl,model" };
 	values_set(&r->values, METRIC_ENERGY, 99000000);
 	r->emissions = (struct record_emissions){
 		.method = CO2E_PER_TICK,

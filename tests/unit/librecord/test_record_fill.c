@@ -75,20 +75,27 @@ static struct record *job(bool with_steps, bool with_extern)
 	return r;
 }
 
+/* Completes R, a job that has ended; ROW is the energy of its row. */
+static void fill(struct record *r, struct maybe_u64 row, bool unmeasured, const struct factor_chain *chain)
+{
+	r->energy.row_j = row;
+	r->energy.final = true;
+	(void)record_fill(r, unmeasured, chain, &settings);
+}
+
 static void test_energy(void)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(energies); i++) {
 		struct record *r = job(energies[i].with_steps, energies[i].with_extern);
-		struct record_ending end = { .ended = energies[i].ended,
-					     .dbd_energy_j = energies[i].row,
-					     .unmeasured = energies[i].unmeasured };
 		const struct maybe_u64 *got = &r->energy.total_j;
 
 		if (energies[i].zero_steps)
 			zero_steps(r);
-		(void)record_fill(r, &end, NULL, &settings);
+		r->energy.row_j = energies[i].row;
+		r->energy.final = energies[i].ended;
+		(void)record_fill(r, energies[i].unmeasured, NULL, &settings);
 		ok(got->known == energies[i].want.known && got->value == energies[i].want.value,
 		   "%s: %" PRIu64, energies[i].what, got->value);
 		ok(r->energy.final == energies[i].ended && !values_has(&r->values, METRIC_CO2E),
@@ -115,7 +122,6 @@ static void test_quality(void)
 		{ "a model on some nodes", 2, 2, 1, 1, "partly-estimate" },
 		{ "a model, as a sensor was lost", 1, 0, 0, 1, "lower-bound" },
 	};
-	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(30) };
 	size_t i, k;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -130,7 +136,7 @@ static void test_quality(void)
 			if (t[i].known != UINT64_MAX)
 				values_set(f, METRIC_ENERGY_NODES, t[i].known);
 		}
-		(void)record_fill(r, &end, NULL, &settings);
+		fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
 		is_str(r->energy.quality, t[i].quality, t[i].what);
 		record_destroy(r);
 	}
@@ -139,12 +145,11 @@ static void test_quality(void)
 /* Slurm shows 0 J for a job whose extern step ended without reporting. */
 static void test_untold(void)
 {
-	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(0) };
 	struct record *r = job(true, true);
 	size_t i;
 
 	values_init(&r->steps[2].values);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(0), /* unmeasured= */ false, NULL);
 	is_u64(r->energy.total_j.value, 15, "the other steps' sum");
 	is_str(r->tres_alloc, "cpu=1,energy=15,node=1", "also in tres_alloc");
 	is_str(r->energy.source, "model", "with their source");
@@ -153,7 +158,7 @@ static void test_untold(void)
 	r = job(true, true);
 	for (i = 0; i < r->nsteps; i++)
 		values_init(&r->steps[i].values);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(0), /* unmeasured= */ false, NULL);
 	ok(!r->energy.total_j.known && !values_has(&r->values, METRIC_ENERGY), "no step reported: unknown");
 	ok(r->energy.final, "and final");
 	is_str(r->tres_alloc, "cpu=1,node=1", "no energy in tres_alloc");
@@ -163,20 +168,20 @@ static void test_untold(void)
 	r->steps_known = true;
 	free(r->tres_alloc);
 	r->tres_alloc = strdup("cpu=1,energy=0,node=1");
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(0), /* unmeasured= */ false, NULL);
 	ok(!r->energy.total_j.known && r->energy.final, "no step at all: unknown and final");
 	is_str(r->tres_alloc, "cpu=1,node=1", "also in tres_alloc, where slurmdbd has 0");
 	record_destroy(r);
 
 	r = job(false, false);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(0), /* unmeasured= */ false, NULL);
 	ok(r->energy.total_j.known && r->energy.total_j.value == 0,
 	   "steps are not known: Slurm's 0 J counts");
 	record_destroy(r);
 
 	r = job(true, true);
 	zero_steps(r);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(0), /* unmeasured= */ false, NULL);
 	ok(r->energy.total_j.known && r->energy.total_j.value == 0, "all steps reported 0 J");
 	record_destroy(r);
 }
@@ -187,11 +192,10 @@ static void test_untold(void)
  */
 static void test_unmeasured(void)
 {
-	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(10), .unmeasured = true };
 	struct record *r = job(true, false);
 
 	values_set(&r->steps[0].values, METRIC_ENERGY, 0);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(10), /* unmeasured= */ true, NULL);
 	ok(!values_has(&r->steps[0].values, METRIC_ENERGY), "a step of 0 J: unknown");
 	is_u64(r->steps[1].values.value[METRIC_ENERGY], 10000000, "a step with joules keeps them");
 	is_str(r->tres_alloc, "cpu=1,energy=10,node=1", "the job's are in tres_alloc");
@@ -199,11 +203,10 @@ static void test_unmeasured(void)
 	record_destroy(r);
 
 	r = job(true, true);
-	end.dbd_energy_j = KNOWN(0);
 	free(r->tres_alloc);
 	r->tres_alloc = strdup("cpu=1,energy=0,node=1");
 	zero_steps(r);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(0), /* unmeasured= */ true, NULL);
 	is_str(r->tres_alloc, "cpu=1,node=1", "0 J are not in tres_alloc");
 	ok(!values_has(&r->values, METRIC_ENERGY), "nor in the job's values");
 	record_destroy(r);
@@ -217,11 +220,10 @@ static void test_resized(void)
 
 	for (i = 0; i < ARRAY_SIZE(dbd); i++) {
 		struct record *r = job(true, false);
-		struct record_ending end = { .ended = true, .dbd_energy_j = dbd[i] };
 
 		r->state = strdup("RESIZING");
 		values_set(&r->steps[0].values, METRIC_CO2E, 5000000);
-		(void)record_fill(r, &end, NULL, &settings);
+		fill(r, dbd[i], /* unmeasured= */ false, NULL);
 		ok(r->energy.total_j.known == dbd[i].known && r->energy.total_j.value == dbd[i].value &&
 			   values_has(&r->values, METRIC_ENERGY) == dbd[i].known,
 		   "a part of a resized job has the energy that sacct shows");
@@ -236,11 +238,10 @@ static void test_resized(void)
 static void test_resized_first(void)
 {
 	struct record *r = job(true, true);
-	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(30) };
 
 	r->state = strdup("RESIZING");
 	values_set(&r->steps[2].values, METRIC_CO2E, 5000000);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
 	is_u64(r->energy.total_j.value, 30, "a part with the extern step has the job's energy");
 	ok(values_has(&r->values, METRIC_CO2E) && values_has(&r->values, METRIC_SOURCE_MODEL),
 	   "  and its emissions and sources");
@@ -262,7 +263,6 @@ static void test_tres_alloc(void)
 		{ "energy=6", "energy=7" },
 		{ "node=1,gres/gpu=2", "energy=7,node=1,gres/gpu=2" },
 	};
-	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(7) };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -270,7 +270,7 @@ static void test_tres_alloc(void)
 
 		free(r->tres_alloc);
 		r->tres_alloc = rows[i].in ? strdup(rows[i].in) : NULL;
-		(void)record_fill(r, &end, NULL, &settings);
+		fill(r, KNOWN(7), /* unmeasured= */ false, NULL);
 		is_str(r->tres_alloc, rows[i].out, "the energy in Slurm's order");
 		record_destroy(r);
 	}
@@ -283,11 +283,10 @@ static void test_rest(void)
 						 .kind = EMISSION_STATIC,
 						 .region = "XX",
 						 .source = "src" } };
-	struct record_ending end = { .ended = true, .dbd_energy_j = KNOWN(30) };
 	struct record *r = job(true, true);
 
 	settings.pue_milli = 2000;
-	(void)record_fill(r, &end, &chain, &settings);
+	fill(r, KNOWN(30), /* unmeasured= */ false, &chain);
 	is_str(r->tres_alloc, "cpu=1,energy=30,node=1", "the energy is in tres_alloc");
 	is_str(r->energy.source, "model", "an estimate is called one");
 	is_str(r->energy.method, "cpu-time", "the method");
@@ -300,31 +299,30 @@ static void test_rest(void)
 
 	r = job(true, true);
 	values_set(&r->steps[2].values, METRIC_CO2E, 7000000);
-	(void)record_fill(r, &end, &chain, &settings);
+	fill(r, KNOWN(30), /* unmeasured= */ false, &chain);
 	is_u64(r->values.value[METRIC_CO2E], 7000000, "what the nodes computed stays");
 	is_int(r->emissions.method, CO2E_PER_TICK, "and the method is per-tick");
 	record_destroy(r);
 
 	r = job(true, false);
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
 	is_u64(r->values.value[METRIC_IO_READ_BYTES], 200, "without extern, the sum");
 	record_destroy(r);
 
 	r = job(false, false);
 	r->start = 0;
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
 	is_str(r->tres_alloc, "cpu=1,energy=30,node=1",
 	       "a start that is not known is no reason to leave it out");
 	free(r->tres_alloc);
 	r->tres_alloc = NULL;
-	(void)record_fill(r, &end, NULL, &settings);
+	fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
 	is_str(r->tres_alloc, NULL, "nothing was allocated");
 	record_destroy(r);
 
 	r = job(false, false);
 	r->start = 0;
-	end.dbd_energy_j = NONE;
-	(void)record_fill(r, &end, &chain, &settings);
+	fill(r, NONE, /* unmeasured= */ false, &chain);
 	is_str(r->tres_alloc, "cpu=1,node=1", "a job that never ran keeps its text");
 	ok(!values_has(&r->values, METRIC_CO2E), "no energy, no emissions");
 	record_destroy(r);

@@ -274,6 +274,7 @@ static struct record *row(uint32_t job_id, uint64_t end, bool steps)
 	record->end = end;
 	record->state = strdup("COMPLETED");
 	record->account = strdup("project");
+	record->energy.row_j = (struct maybe_u64){ 42, true };
 	record->steps_known = steps;
 	if (steps) {
 		record->steps = calloc(1, sizeof(*record->steps));
@@ -291,7 +292,6 @@ static void answer(struct slurmdb_client *c, uint64_t tag, enum slurmdb_answer_k
 		.tag = tag,
 		.job = { .state = state,
 			 .missing = state == SLURMDB_OPEN ? SIGN_END : SIGN_NONE,
-			 .energy_j = { 42, record != NULL },
 			 .record = record },
 	};
 	if (kind == SLURMDB_NO_ANSWER)

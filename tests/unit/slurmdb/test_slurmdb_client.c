@@ -44,18 +44,19 @@ static bool fake_is_bad(const struct slurmdb_want *w)
 
 static void fake_put_job(FILE *out, uint32_t job_id, uint64_t end)
 {
-	struct slurmdb_job job = { .state = SLURMDB_FINAL, .energy_j = { job_id, true } };
+	struct slurmdb_job job = { .state = SLURMDB_FINAL };
 
 	job.record = record_create();
 	job.record->cluster = strdup("c");
 	job.record->job_id = job_id;
 	job.record->submit = SUBMIT;
 	job.record->end = end;
+	job.record->energy.row_j = (struct maybe_u64){ job_id, true };
 	if (job_id == 2) {
 		job.state = SLURMDB_OPEN;
 		job.missing = SIGN_EXTERN;
 		job.is_half = true;
-		job.energy_j.known = false;
+		job.record->energy.row_j.known = false;
 	}
 	(void)slurmdb_wire_put_job(out, &job);
 	record_destroy(job.record);
@@ -291,7 +292,7 @@ static void note_answer(struct seen *seen, const struct slurmdb_answer *a)
 		seen->kind[a->tag] = a->kind;
 		seen->state[a->tag] = a->job.state;
 		seen->order[a->tag] = seen->n++;
-		seen->energy_j[a->tag] = a->job.energy_j.value;
+		seen->energy_j[a->tag] = a->job.record ? a->job.record->energy.row_j.value : 0;
 		if (a->kind == SLURMDB_NO_ANSWER)
 			(void)snprintf(seen->reason, sizeof(seen->reason), "%s", a->reason);
 		if (a->job.record && a->job.record->job_id != a->tag)

@@ -107,7 +107,7 @@ static void test_job(void)
 
 	is_int(job.state, SLURMDB_FINAL, "is final");
 	ok(!job.is_half, "and not the end alone");
-	is_u64(job.energy_j.value, 824, "energy of the job's row");
+	is_u64(r->energy.row_j.value, 824, "energy of the job's row");
 	is_str(r->qos, "normal", "QOS by name");
 	is_str(r->wckey, NULL, "an empty text is unknown");
 	is_str(r->tres_alloc, "cpu=4,mem=8G,node=2,billing=4", "TRES by name");
@@ -180,7 +180,7 @@ static void test_unknown(void)
 	row.priority = INFINITE;
 	row.qosid = 99;
 	job = copy_of(&row, &step, 1, NULL);
-	ok(!job.energy_j.known, "a requeued run's row never has its energy");
+	ok(!job.record->energy.row_j.known, "a requeued run's row never has its energy");
 	ok(!job.record->time_limit_min.known && !job.record->priority.known, "numbers that Slurm lacks");
 	is_str(job.record->qos, NULL, "a QOS without a name is unknown, and no word");
 	record_destroy(job.record);
