@@ -37,13 +37,12 @@
 struct asked_job {
 	uint64_t tag; /* tag of the answer to wait for */
 	uint32_t key_hash;
+	/* "": the search of a time window found this job, and its key is not known */
 	char key[RECORD_KEY_MAX];
-	/* owned; NULL: the search of a time window found this job, and its key is not known */
-	struct job_facts *facts;
 	struct slurmdb_want want;
-	size_t facts_len;
-	enum store_job_state state;
+	/* of the job in the store when it was asked for: a newer end has others */
 	uint64_t ended;
+	size_t facts_len;
 	/* of a job found in a window: submit host, which only slurmctld knows; "": unknown */
 	char submit_host[64];
 	bool of_slurmctld; /* slurmctld is asked for the energy, because slurmdbd does not answer */

@@ -93,14 +93,14 @@ static int jobs_ask(struct recorder *r, uint64_t now_ns, struct errmsg *err)
 /* --- the record ---------------------------------------------------------------------------------- */
 
 /* Writes the job's record. ROW is slurmdbd's, or NULL; its content is moved to the record. */
-static int jobs_write(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
+static int jobs_write(struct recorder *r, const struct store_job *job, struct slurmdb_job *row, bool ended,
 		      struct errmsg *err)
 {
 	struct record *record;
-	int rc = job_facts_to_record(a->facts, a->facts_len, r->site.cluster, &record);
+	int rc = job_facts_to_record(job->facts, job->facts_len, r->site.cluster, &record);
 
 	if (rc < 0)
-		return errmsg_errno(err, rc, "%s", a->key);
+		return errmsg_errno(err, rc, "%s", job->key);
 	if (row && row->record)
 		job_merge(record, row->record);
 	record->energy.final = ended;
@@ -109,9 +109,9 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 	rc = record_finish(record, r->site.flags & SITE_UNMEASURED, factors_now(&r->factors), &r->settings,
 			   &r->names);
 	if (rc == 0)
-		rc = store_put_record(r->store, a->key, record, err);
+		rc = store_put_record(r->store, job->key, record, err);
 	else
-		(void)errmsg_errno(err, rc, "%s", a->key);
+		(void)errmsg_errno(err, rc, "%s", job->key);
 	if (rc == 0)
 		r->total.records[record->energy.final]++;
 	record_destroy(record);
@@ -121,24 +121,14 @@ static int jobs_write(struct recorder *r, const struct asked_job *a, struct slur
 /* --- the answer ---------------------------------------------------------------------------------- */
 
 /*
- * Asks another question about job A; its answer replaces the present one. False: not possible now.
+ * The next three ask another question about JOB, whose answer replaces that to A. False: not needed, or not
+ * possible now.
  */
-static bool jobs_ask_more(struct recorder *r, const struct asked_job *a, struct slurmdb_client *whom,
-			  const struct slurmdb_want *want)
-{
-	struct store_job job = { .key = a->key,
-				 .state = a->state,
-				 .ended = a->ended,
-				 .facts = a->facts,
-				 .facts_len = a->facts_len };
-
-	return recorder_ask(r, whom, want, &job) == 0;
-}
 
 /* Asks slurmctld for the energy of a job if slurmdbd does not answer. That answer has no steps. */
-static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
+static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a, const struct store_job *job)
 {
-	return r->ctld && !a->of_slurmctld && jobs_ask_more(r, a, r->ctld, &a->want);
+	return r->ctld && !a->of_slurmctld && recorder_ask(r, r->ctld, &a->want, job) == 0;
 }
 
 /*
@@ -146,7 +136,8 @@ static bool jobs_ask_slurmctld(struct recorder *r, const struct asked_job *a)
  * This happens if a slurmctld that was killed had started the task, and its successor knew only the
  * array.
  */
-static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
+static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const struct store_job *job,
+			  const struct slurmdb_answer *ans)
 {
 	struct slurmdb_want want = a->want;
 
@@ -154,14 +145,15 @@ static bool jobs_ask_task(struct recorder *r, const struct asked_job *a, const s
 	    !ans->job.record || !ans->job.record->array_task_id.known)
 		return false;
 	want.array_task_id = (uint32_t)ans->job.record->array_task_id.value;
-	return jobs_ask_more(r, a, r->client, &want);
+	return recorder_ask(r, r->client, &want, job) == 0;
 }
 
 /*
  * Asks again by job id, for the task that has the array's own id. A row that slurmdbd made from an
  * end alone has no task number, so only the id finds it, together with all tasks.
  */
-static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const struct slurmdb_answer *ans)
+static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const struct store_job *job,
+			   const struct slurmdb_answer *ans)
 {
 	struct slurmdb_want want = a->want;
 
@@ -169,7 +161,7 @@ static bool jobs_ask_by_id(struct recorder *r, const struct asked_job *a, const 
 	    want.array_job_id != want.job_id || want.array_task_id == SLURMDB_NO_TASK)
 		return false;
 	want.array_job_id = 0;
-	return jobs_ask_more(r, a, r->client, &want);
+	return recorder_ask(r, r->client, &want, job) == 0;
 }
 
 /* Whether slurmdbd has the job's last end, but still lacks other rows of the job. */
@@ -202,16 +194,16 @@ static bool jobs_is_final(const struct asked_job *a, const struct slurmdb_answer
 }
 
 /* Writes the last record of the job. */
-static int jobs_write_last(struct recorder *r, const struct asked_job *a, struct slurmdb_job *row, bool ended,
-			   struct errmsg *err)
+static int jobs_write_last(struct recorder *r, const struct store_job *job, struct slurmdb_job *row,
+			   bool ended, struct errmsg *err)
 {
-	int rc = jobs_write(r, a, row, ended, err);
+	int rc = jobs_write(r, job, row, ended, err);
 
 	if (rc < 0)
 		return rc;
-	r->ncorrected += a->state == STORE_JOB_FINAL;
-	r->total.corrected += a->state == STORE_JOB_FINAL;
-	return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
+	r->ncorrected += job->state == STORE_JOB_FINAL;
+	r->total.corrected += job->state == STORE_JOB_FINAL;
+	return store_job_set(r->store, job->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
 }
 
 /*
@@ -229,17 +221,17 @@ static bool jobs_is_late(const struct settings *s, bool has_record, const struct
 }
 
 /* Handles an incomplete answer: once the wait is over, writes what there is; asks again later. */
-static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct slurmdb_answer *ans,
-			struct errmsg *err)
+static int jobs_wait_on(struct recorder *r, const struct asked_job *a, const struct store_job *job,
+			struct slurmdb_answer *ans, struct errmsg *err)
 {
 	const struct settings *s = &r->settings;
 	/* counted from the recorder's start if that is later: slurmdbd may have started as late */
-	uint64_t since = a->ended > r->started_s ? a->ended : r->started_s;
+	uint64_t since = job->ended > r->started_s ? job->ended : r->started_s;
 	uint64_t now = r->wall_s();
 	uint64_t waited = now > since ? now - since : 0;
 	uint64_t last = since + s->correction_wait_ns / NSEC_PER_SEC;
 	uint64_t next = now + jobs_pause_s(waited);
-	bool has_record = a->state != STORE_JOB_ENDED;
+	bool has_record = job->state != STORE_JOB_ENDED;
 	bool is_late = jobs_is_late(s, has_record, ans, waited);
 	int rc;
 
@@ -252,50 +244,50 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, struct sl
 	if ((ans->kind == SLURMDB_JOB_ALONE || a->of_slurmctld) && !has_record)
 		is_late = true;
 	if (!is_late)
-		return store_job_set(r->store, a->key, a->state, next, err);
-	if (jobs_ask_by_id(r, a, ans))
+		return store_job_set(r->store, job->key, job->state, next, err);
+	if (jobs_ask_by_id(r, a, job, ans))
 		return 0;
 	if (has_record && jobs_has_ended(ans))
-		return jobs_write_last(r, a, &ans->job, /* ended= */ true, err);
+		return jobs_write_last(r, job, &ans->job, /* ended= */ true, err);
 	if (has_record) {
 		if (!r->ngiven_up++)
 			logger_info("ceems: %s stays incomplete: slurmdbd did not have the rest within "
 				    "CorrectionWait",
-				    a->key);
-		return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
+				    job->key);
+		return store_job_set(r->store, job->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
 	}
-	if (ans->kind == SLURMDB_NO_ANSWER && jobs_ask_slurmctld(r, a))
+	if (ans->kind == SLURMDB_NO_ANSWER && jobs_ask_slurmctld(r, a, job))
 		return 0;
-	rc = jobs_write(r, a, &ans->job, /* ended= */ false, err);
+	rc = jobs_write(r, job, &ans->job, /* ended= */ false, err);
 	if (rc < 0)
 		return rc;
 	if (!s->correction_wait_ns)
-		return store_job_set(r->store, a->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
-	return store_job_set(r->store, a->key, STORE_JOB_FINAL, next, err);
+		return store_job_set(r->store, job->key, STORE_JOB_CORRECTED, STORE_NEVER, err);
+	return store_job_set(r->store, job->key, STORE_JOB_FINAL, next, err);
 }
 
-static int jobs_settle(struct recorder *r, const struct asked_job *a, struct slurmdb_answer *ans,
-		       struct errmsg *err)
+static int jobs_settle(struct recorder *r, const struct asked_job *a, const struct store_job *job,
+		       struct slurmdb_answer *ans, struct errmsg *err)
 {
-	enum job_merge_run run = ans->job.record ? job_merge_run_of(a->facts, ans->job.record) : RUN_SAME;
+	enum job_merge_run run = ans->job.record ? job_merge_run_of(job->facts, ans->job.record) : RUN_SAME;
 
-	if (jobs_ask_task(r, a, ans))
+	if (jobs_ask_task(r, a, job, ans))
 		return 0;
 	if (run == RUN_LATER)
-		return jobs_write_last(r, a, NULL, /* ended= */ false, err);
+		return jobs_write_last(r, job, NULL, /* ended= */ false, err);
 	if (run == RUN_EARLIER) {
 		record_destroy(TAKE_PTR(ans->job.record));
 		ans->job.state = SLURMDB_ABSENT;
 	}
 	if (jobs_is_final(a, ans) || jobs_is_hopeless(r, a, ans))
-		return jobs_write_last(r, a, &ans->job, /* ended= */ true, err);
-	return jobs_wait_on(r, a, ans, err);
+		return jobs_write_last(r, job, &ans->job, /* ended= */ true, err);
+	return jobs_wait_on(r, a, job, ans, err);
 }
 
 static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, struct errmsg *err)
 {
 	struct asked_job *a;
-	struct store_job now;
+	struct store_job job;
 	int rc;
 
 	if (ans->kind == SLURMDB_WINDOW_JOB || (r->reconcile.tag && ans->tag == r->reconcile.tag))
@@ -303,12 +295,12 @@ static int jobs_take_answer(struct recorder *r, struct slurmdb_answer *ans, stru
 	a = recorder_find_asked(r, ans->tag);
 	if (!a)
 		return 0;
-	if (!a->facts)
+	if (!*a->key)
 		return recorder_reconcile_take(r, ans, a, err);
 	/* a newer end may have come since the question; then this answer is not about that end */
-	rc = store_job_get(r->store, a->key, &now, err);
-	if (rc > 0 && now.ended == a->ended && now.facts_len == a->facts_len)
-		rc = jobs_settle(r, a, ans, err);
+	rc = store_job_get(r->store, a->key, &job, err);
+	if (rc > 0 && job.ended == a->ended && job.facts_len == a->facts_len)
+		rc = jobs_settle(r, a, &job, ans, err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -400,8 +392,7 @@ bool recorder_jobs_run(struct recorder *r, uint64_t now_ns)
 
 void recorder_jobs_fini(struct recorder *r)
 {
-	while (r->nasked)
-		free(r->asked[--r->nasked].facts);
+	r->nasked = 0;
 	slurmdb_client_destroy(r->client);
 	slurmdb_client_destroy(r->ctld);
 	r->client = r->ctld = NULL;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recorder/recorder.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/libutil/crc32c.h"
@@ -36,7 +34,6 @@ struct asked_job *recorder_find_asked(struct recorder *r, uint64_t tag)
 
 void recorder_forget_asked(struct recorder *r, struct asked_job *a)
 {
-	free(a->facts);
 	*a = r->asked[--r->nasked];
 }
 
@@ -72,23 +69,14 @@ int recorder_ask(struct recorder *r, struct slurmdb_client *whom, const struct s
 
 	*a = (struct asked_job){ .tag = ++r->next_tag,
 				 .want = *want,
-				 .state = job->state,
 				 .ended = job->ended,
+				 .facts_len = job->facts_len,
 				 .of_slurmctld = r->ctld && whom == r->ctld };
 	if (job->key) {
 		(void)snprintf(a->key, sizeof(a->key), "%s", job->key);
 		a->key_hash = question_hash(a->key);
-		a->facts = malloc(job->facts_len);
-		if (!a->facts)
-			return -ENOMEM;
-		memcpy(a->facts, job->facts, job->facts_len);
-		a->facts_len = job->facts_len;
 	}
 	rc = slurmdb_client_ask(whom, want, a->tag);
-	if (rc < 0) {
-		free(a->facts);
-		return rc;
-	}
-	r->nasked++;
-	return 0;
+	r->nasked += rc == 0;
+	return rc;
 }

@@ -213,7 +213,7 @@ static bool reconcile_is_asking(const struct recorder *r)
 	size_t i;
 
 	for (i = 0; i < r->nasked; i++)
-		if (!r->asked[i].facts)
+		if (!*r->asked[i].key)
 			return true;
 	return false;
 }

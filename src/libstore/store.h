@@ -117,7 +117,7 @@ struct store_job {
 int store_job_put(struct store *s, const struct store_job *job, struct errmsg *err);
 /*
  * Finds a job by its key. Returns 1, or 0 if there is none. Texts and facts of RET are valid until
- * the next call or the end of the transaction.
+ * the next store_job_get() or the end of the transaction.
  */
 int store_job_get(struct store *s, const char *key, struct store_job *ret, struct errmsg *err) _must_check_;
 /* Changes only state and next_try of a job. -ENOENT: there is no such job. */
