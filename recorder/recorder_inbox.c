@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/librecord/record.h"
+#include "recorder/job_record.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 
@@ -48,7 +48,7 @@ static int inbox_take_end(struct recorder *r, const struct job_facts *facts, siz
 {
 	struct store_job known;
 	char key[RECORD_KEY_MAX];
-	int rc = job_facts_record_key(facts, len, r->site.cluster, key, sizeof(key));
+	int rc = job_record_key(facts, len, r->site.cluster, key, sizeof(key));
 
 	if (rc < 0) {
 		logger_error("ceems: InboxDir has an entry that is not a valid job end; it is skipped");
@@ -74,7 +74,7 @@ static int inbox_take_start(struct recorder *r, const struct job_facts *facts, s
 
 	if (!*r->settings.kafka_start_topic)
 		return 0;
-	rc = job_facts_to_record(facts, len, r->site.cluster, &record);
+	rc = job_record_create(facts, len, r->site.cluster, &record);
 	if (rc == 0) {
 		rc = record_key(record, key, sizeof(key));
 		if (rc == 0)

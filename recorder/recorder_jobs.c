@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "recorder/job_merge.h"
+#include "recorder/job_record.h"
 #include "src/librecord/record_fill.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
@@ -97,12 +97,12 @@ static int jobs_write(struct recorder *r, const struct store_job *job, struct sl
 		      struct errmsg *err)
 {
 	struct record *record;
-	int rc = job_facts_to_record(job->facts, job->facts_len, r->site.cluster, &record);
+	int rc = job_record_create(job->facts, job->facts_len, r->site.cluster, &record);
 
 	if (rc < 0)
 		return errmsg_errno(err, rc, "%s", job->key);
 	if (row && row->record)
-		job_merge(record, row->record);
+		job_record_complete(record, row->record);
 	record->energy.final = ended;
 	if (!record->start && ended)
 		record->steps_known = true;
@@ -269,7 +269,7 @@ static int jobs_wait_on(struct recorder *r, const struct asked_job *a, const str
 static int jobs_settle(struct recorder *r, const struct asked_job *a, const struct store_job *job,
 		       struct slurmdb_answer *ans, struct errmsg *err)
 {
-	enum job_merge_run run = ans->job.record ? job_merge_run_of(job->facts, ans->job.record) : RUN_SAME;
+	enum job_record_run run = ans->job.record ? job_record_run_of(job->facts, ans->job.record) : RUN_SAME;
 
 	if (jobs_ask_task(r, a, job, ans))
 		return 0;

@@ -136,11 +136,6 @@ struct record {
 struct record *record_create(void);
 void record_destroy(struct record *r);
 void record_steps_destroy(struct record_step *s, size_t n);
-/*
- * Takes from ROW, which slurmdbd sent, what is unknown in R: the members that are FIELD_OF_SLURMDBD in
- * record_field.c. Texts are moved.
- */
-void record_fill_in(struct record *r, struct record *row);
 
 /*
  * Writes the record's key, used in Kafka, SQL and the store:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record_field.h - the members of a record and of a step in JSON and SQL, one table row each. record_write.c
- * and record_read.c use the rows for JSON, libsink/sqlrow.c for MariaDB, record_life.c to free a record and
- * to complete it from slurmdbd's row. The members for metrics come from metric_table.
+ * and record_read.c use the rows for JSON, libsink/sqlrow.c for MariaDB, record_life.c to free a record,
+ * recorder/job_record.c to complete it from slurmdbd's row. The members for metrics come from metric_table.
  */
 #ifndef CEEMS_RECORD_FIELD_H
 #define CEEMS_RECORD_FIELD_H
@@ -44,7 +44,7 @@ enum record_field_flags {
 	 */
 	FIELD_SQL_WHOLE = 1 << 3,
 	FIELD_SQL_ZERO = 1 << 4, /* unknown is 0 in SQL, not NULL */
-	/* taken from slurmdbd's row if the hook did not know it: record_fill_in() */
+	/* taken from slurmdbd's row if the hook did not know it: job_record_complete() */
 	FIELD_OF_SLURMDBD = 1 << 5,
 };
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/librecord/record_field.h"
-#include "src/libutil/util.h"
 
 struct record *record_create(void)
 {
@@ -37,38 +35,4 @@ void record_destroy(struct record *r)
 	fields_free(record_job_fields, r);
 	record_steps_destroy(r->steps, r->nsteps);
 	free(r);
-}
-
-/* Returns whether the member at P, of one of the kinds below, is unknown. */
-static bool field_is_unknown(const struct record_field *f, const void *p)
-{
-	switch (f->kind) {
-	case FIELD_TEXT:
-		return !*(char *const *)p;
-	case FIELD_U32:
-		return !*(const uint32_t *)p;
-	case FIELD_TIME:
-		return !*(const uint64_t *)p;
-	case FIELD_MAYBE:
-	case FIELD_MINUTES:
-		return !((const struct maybe_u64 *)p)->known;
-	default:
-		return false;
-	}
-}
-
-void record_fill_in(struct record *r, struct record *row)
-{
-	const struct record_field *f;
-
-	for (f = record_job_fields; f->path; f++) {
-		char *to = (char *)r + f->offset;
-		char *from = (char *)row + f->offset;
-
-		if (!(f->flags & FIELD_OF_SLURMDBD) || !field_is_unknown(f, to))
-			continue;
-		memcpy(to, from, f->size);
-		if (f->kind == FIELD_TEXT)
-			*(char **)from = NULL;
-	}
 }

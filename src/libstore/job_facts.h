@@ -12,10 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/libutil/must_check.h"
-
-struct record;
-
 enum fact_text {
 	FACT_JOB_NAME,
 	FACT_USER,
@@ -128,19 +124,5 @@ static inline uint64_t hook_cost_bound_ns(unsigned int bucket)
 {
 	return UINT64_C(4096) << (2 * bucket);
 }
-
-/*
- * Makes a record of the SIZE bytes of facts at F; free it with record_destroy(). Members that facts
- * lack are unknown. -EINVAL: not complete facts. -ENOMEM. This function is in libstore, not in
- * libinbox.
- */
-int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster,
-			struct record **ret) _must_check_;
-/*
- * Writes the record_key() of these facts without making the record. -EINVAL: not complete facts, or
- * no job id; -ENOSPC: ROOM is too small.
- */
-int job_facts_record_key(const struct job_facts *f, size_t size, const char *cluster, char *buf,
-			 size_t room) _must_check_;
 
 #endif

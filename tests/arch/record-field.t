@@ -16,6 +16,7 @@ sources=$(find "$top_srcdir/src/librecord" -name '*.c' ! -name record_field.c)
 # shellcheck disable=SC2086 # several files and flags
 ${CC:-cc} -std=gnu11 -O0 -I"$work" -I"$top_srcdir" -I"$top_builddir" -I"$top_srcdir/tests/tap" -o "$work/program" \
 	"$top_srcdir/tests/arch/record_field.c" "$work/src/librecord/record_field.c" $sources \
+	"$top_srcdir"/recorder/job_record.c "$top_srcdir"/src/libstore/job_facts.c \
 	"$top_srcdir"/src/libsink/sqlrow.c "$top_srcdir"/src/libsink/sqlrow_table.c \
 	"$top_builddir"/src/libledger/.libs/libledger.a "$top_builddir"/src/libemission/.libs/libemission.a \
 	"$top_builddir"/src/libcore/.libs/libcore.a "$top_builddir"/src/libutil/.libs/libutil.a \

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/librecord/record.h"
+#include "recorder/job_record.h"
 #include "src/libsink/sqlrow.h"
 
 static struct record *record_of(const char *colour)
@@ -46,8 +46,8 @@ int main(void)
 	struct record *row = record_of("blue");
 	size_t i;
 
-	record_fill_in(red, row);
-	record_fill_in(none, row);
+	job_record_complete(red, row);
+	job_record_complete(none, row);
 	printf("slurmdbd: %s\nthe hook knows better: %s\n", none->colour, red->colour);
 	print_json("json", none);
 	for (i = 0; i < sqlrow_ncols(SQLROW_JOB); i++)

@@ -5,8 +5,7 @@
  */
 #include <errno.h>
 
-#include "src/librecord/record.h"
-#include "src/libstore/job_facts.h"
+#include "recorder/job_record.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -18,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(facts);
 	memcpy(facts, data, size);
-	rc = job_facts_to_record((const struct job_facts *)(void *)facts, size, "cluster", &r);
+	rc = job_record_create((const struct job_facts *)(void *)facts, size, "cluster", &r);
 	assert(rc == 0 || rc == -EINVAL);
 	if (rc == 0) {
 		assert(r && r->cluster);

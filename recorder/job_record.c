@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * job_facts_record.c - makes a record from facts; only the recorder links this part of job_facts.h.
- */
+#include "recorder/job_record.h"
+
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/librecord/record.h"
-#include "src/libstore/job_facts.h"
+#include "src/librecord/record_field.h"
 #include "src/libutil/util.h"
+
+/* --- from the hook ----------------------------------------------------------------------- */
 
 static const size_t fact_texts[FACT_TEXT_N] = {
 	/* offset in struct record of each text */
@@ -57,7 +56,7 @@ static int facts_take_texts(const struct job_facts *f, struct record *r)
 	return 0;
 }
 
-int job_facts_to_record(const struct job_facts *f, size_t size, const char *cluster, struct record **ret)
+int job_record_create(const struct job_facts *f, size_t size, const char *cluster, struct record **ret)
 {
 	struct record *r;
 	int rc;
@@ -106,10 +105,90 @@ int job_facts_to_record(const struct job_facts *f, size_t size, const char *clus
 	return 0;
 }
 
-int job_facts_record_key(const struct job_facts *f, size_t size, const char *cluster, char *buf, size_t room)
+int job_record_key(const struct job_facts *f, size_t size, const char *cluster, char *buf, size_t room)
 {
 	if (!job_facts_is_whole(f, size))
 		return -EINVAL;
 	return record_key_of(cluster, f->job_id, f->submit, f->restart_count,
 			     f->het_job_offset == FACT_UNKNOWN ? 0 : f->het_job_offset, buf, room);
+}
+
+/* --- from slurmdbd ----------------------------------------------------------------------- */
+
+enum job_record_run job_record_run_of(const struct job_facts *f, const struct record *row)
+{
+	/* a start before the submit time is that of a resized job's first part */
+	if (!row->end || !f->start || row->start < f->submit)
+		return RUN_SAME;
+	if (row->start > f->start)
+		return RUN_LATER;
+	return row->start < f->start && row->end < f->end ? RUN_EARLIER : RUN_SAME;
+}
+
+/*
+ * Takes the job's end from ROW. slurmctld reports an end to slurmdbd and to the hook at the same time.
+ * After it was killed, slurmctld may report another end; slurmdbd has the last one, whatever the
+ * order of arrival here.
+ */
+static void take_ending(struct record *r, struct record *row)
+{
+	if (!row->end || (r->state && !strcmp(r->state, "RESIZING")))
+		return;
+	if (row->state) {
+		free(r->state);
+		r->state = TAKE_PTR(row->state);
+	}
+	r->end = row->end;
+	r->exit_code = row->exit_code;
+	r->exit_signal = row->exit_signal;
+	r->derived_exit_code = row->derived_exit_code;
+	r->derived_exit_signal = row->derived_exit_signal;
+}
+
+/* Returns whether the member at P, of one of the kinds below, is unknown. */
+static bool field_is_unknown(const struct record_field *f, const void *p)
+{
+	switch (f->kind) {
+	case FIELD_TEXT:
+		return !*(char *const *)p;
+	case FIELD_U32:
+		return !*(const uint32_t *)p;
+	case FIELD_TIME:
+		return !*(const uint64_t *)p;
+	case FIELD_MAYBE:
+	case FIELD_MINUTES:
+		return !((const struct maybe_u64 *)p)->known;
+	default:
+		return false;
+	}
+}
+
+static void take_unknown(struct record *r, struct record *row)
+{
+	const struct record_field *f;
+
+	for (f = record_job_fields; f->path; f++) {
+		char *to = (char *)r + f->offset;
+		char *from = (char *)row + f->offset;
+
+		if (!(f->flags & FIELD_OF_SLURMDBD) || !field_is_unknown(f, to))
+			continue;
+		memcpy(to, from, f->size);
+		if (f->kind == FIELD_TEXT)
+			*(char **)from = NULL;
+	}
+}
+
+void job_record_complete(struct record *r, struct record *row)
+{
+	take_ending(r, row);
+	take_unknown(r, row);
+	r->energy.row_j = row->energy.row_j;
+	if (row->steps_known) {
+		record_steps_destroy(r->steps, r->nsteps);
+		r->steps = TAKE_PTR(row->steps);
+		r->nsteps = row->nsteps;
+		r->steps_known = true;
+		row->nsteps = 0;
+	}
 }
