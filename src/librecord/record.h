@@ -127,7 +127,7 @@ struct record {
 	struct record_emissions emissions;
 	struct record_step *steps;
 	size_t nsteps; /* elements of steps */
-	/* only after reading JSON: steps in all parts of the record, see record_to_parts() */
+	/* only after reading JSON: steps in all parts of the record, see record_write_parts() */
 	uint64_t steps_total;
 	bool steps_known; /* false: no slurmdbd is configured, or it did not answer */
 };
@@ -200,22 +200,19 @@ bool record_step_imbalance(const struct record_step *s, enum metric m, double *r
 int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err) _must_check_;
 
 /*
- * Writes R in one or more parts of at most MAX bytes; free *RET with record_parts_destroy(). The
- * first part is the record with as many steps as fit, and has "parts" (how many) and "steps_total".
- * The other parts have the remaining steps, in order:
+ * Writes R in one or more parts of at most MAX bytes, and calls FN for each, in order. The first part,
+ * number 0, is the record with as many steps as fit, and has "parts" (how many) and "steps_total". The
+ * other parts have the remaining steps:
  * {"schema": "ceems.steps.v1", "key": "<key>#1", "job_key": "<key>", "part": 1, "parts": 3,
  * "cluster", "jobid", "@submit", "steps": [...]}
- * Returns 0 or -errno. -EMSGSIZE: the record without steps, or a single step, is longer than MAX.
+ * KEY and JSON of a part are valid until FN returns. A negative result of FN ends the walk and is
+ * returned. Else returns 0 or -errno. -EMSGSIZE: the record without steps, or a single step, is longer
+ * than MAX; FN was not called.
  */
-struct record_part {
-	char key[RECORD_KEY_MAX + 24];
-	char *json; /* owned */
-	size_t len;
-};
-
-int record_to_parts(const struct record *r, size_t max, struct record_part **ret, size_t *ret_n,
-		    struct errmsg *err) _must_check_;
-void record_parts_destroy(struct record_part *part, size_t n);
+typedef int record_part_fn(void *ctx, size_t part, const char *key, const char *json, size_t len,
+			   struct errmsg *err);
+int record_write_parts(const struct record *r, size_t max, record_part_fn *fn, void *ctx,
+		       struct errmsg *err) _must_check_;
 
 /*
  * Writes the facts known when a job starts as JSON of schema ceems.job_start.v1; the caller frees

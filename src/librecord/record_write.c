@@ -196,13 +196,20 @@ static char *job_to_text(const struct record *r, const char *schema, const char 
 			    ret_len);
 }
 
+#define PART_KEY_MAX (RECORD_KEY_MAX + 24)
+
+static void write_part_key(const char *key, size_t part, char ret[PART_KEY_MAX])
+{
+	(void)snprintf(ret, PART_KEY_MAX, part ? "%s#%zu" : "%s", key, part);
+}
+
 /* Writes a later part of the record, up to its steps. */
 static char *part_to_text(const struct record *r, const char *key, size_t part, size_t parts, size_t *ret_len)
 {
-	char part_key[RECORD_KEY_MAX + 24];
+	char part_key[PART_KEY_MAX];
 	json_t *o;
 
-	(void)snprintf(part_key, sizeof(part_key), "%s#%zu", key, part);
+	write_part_key(key, part, part_key);
 	o = json_pack("{sssssssIsI}", "schema", RECORD_STEPS_SCHEMA, "key", part_key, "job_key", key, "part",
 		      (json_int_t)part, "parts", (json_int_t)parts);
 	return text_of_tree(o, write_fields(o, record_job_fields, r, FIELD_IN_PART, 0, /* omits= */ false),
@@ -220,6 +227,7 @@ struct pieces {
 	size_t job_len;
 	char *steps;
 	size_t *end; /* step i is at end[i] to end[i + 1] in STEPS, including the comma before it */
+	size_t *cut; /* the steps of part i are cut[i] to cut[i + 1] - 1; there is room for a part per step */
 };
 
 static void pieces_fini(struct pieces *p)
@@ -227,6 +235,7 @@ static void pieces_fini(struct pieces *p)
 	free(p->job);
 	free(p->steps);
 	free(p->end);
+	free(p->cut);
 }
 
 static int pieces_write_steps(struct pieces *p)
@@ -253,17 +262,19 @@ static int pieces_write(struct pieces *p)
 {
 	p->job = job_to_text(p->r, RECORD_SCHEMA, p->key, 0, &p->job_len);
 	p->end = calloc(p->nsteps + 1, sizeof(*p->end));
-	return p->job && p->end ? pieces_write_steps(p) : -ENOMEM;
+	p->cut = calloc(p->nsteps + 3, sizeof(*p->cut));
+	return p->job && p->end && p->cut ? pieces_write_steps(p) : -ENOMEM;
 }
 
 /* Writes part number PART of PARTS, with the steps FROM to TO - 1. */
-static int compose(const struct pieces *p, size_t part, size_t parts, size_t from, size_t to,
-		   struct record_part *ret)
+static int compose(const struct pieces *p, size_t part, size_t parts, size_t from, size_t to, char **ret,
+		   size_t *ret_len)
 {
 	bool has_comma = from && to > from;
 	_cleanup_free_ char *head = NULL;
 	size_t len = p->job_len;
 	char more[40] = "";
+	char *json;
 	int n;
 
 	if (part)
@@ -272,27 +283,22 @@ static int compose(const struct pieces *p, size_t part, size_t parts, size_t fro
 		(void)snprintf(more, sizeof(more), ",\"parts\":%zu", parts);
 	if (part && !head)
 		return -ENOMEM;
-	n = asprintf(&ret->json, p->r->steps_known ? "%.*s%s,\"steps\":[%.*s]}" : "%.*s%s,\"steps\":null}",
+	n = asprintf(&json, p->r->steps_known ? "%.*s%s,\"steps\":[%.*s]}" : "%.*s%s,\"steps\":null}",
 		     (int)len - 1, head ? head : p->job, more, (int)(p->end[to] - p->end[from] - has_comma),
 		     p->steps + p->end[from] + has_comma);
-	if (n < 0) {
-		ret->json = NULL;
+	if (n < 0)
 		return -ENOMEM;
-	}
-	ret->len = (size_t)n;
-	(void)snprintf(ret->key, sizeof(ret->key), part ? "%s#%zu" : "%s", p->key, part);
+	*ret = json;
+	*ret_len = (size_t)n;
 	return 0;
 }
 
 /* Length of part number PART without its steps. */
 static int frame_len(const struct pieces *p, size_t part, size_t parts, size_t *ret)
 {
-	struct record_part frame = { 0 };
-	int rc = compose(p, part, parts, 0, 0, &frame);
+	_cleanup_free_ char *json = NULL;
 
-	*ret = frame.len;
-	free(frame.json);
-	return rc;
+	return compose(p, part, parts, 0, 0, &json, ret);
 }
 
 /* How many steps, from FROM on, fit into ROOM bytes. */
@@ -305,11 +311,8 @@ static size_t steps_in(const struct pieces *p, size_t from, size_t room)
 	return to - from;
 }
 
-/*
- * Distributes the steps over parts. CUT[i] becomes the first step of part i, CUT[parts] the number
- * of steps; CUT must have room for one part per step. -EMSGSIZE: see record_to_parts().
- */
-static int cut_steps(const struct pieces *p, size_t max, size_t *cut, size_t *ret_parts)
+/* Distributes the steps over parts, in p->cut. -EMSGSIZE: see record_write_parts(). */
+static int cut_steps(const struct pieces *p, size_t max, size_t *ret_parts)
 {
 	size_t n = p->nsteps;
 	size_t parts = 0;
@@ -328,49 +331,16 @@ static int cut_steps(const struct pieces *p, size_t max, size_t *cut, size_t *re
 
 		if (frame > max || (parts && !take))
 			return -EMSGSIZE;
-		cut[parts++] = at;
+		p->cut[parts++] = at;
 		at += take;
 		if (at == n)
 			break;
 		if (parts == 1)
 			rc = frame_len(p, n + 1, n + 1, &frame);
 	}
-	cut[parts] = n;
+	p->cut[parts] = n;
 	*ret_parts = parts;
 	return rc;
-}
-
-static int make_parts(const struct pieces *p, size_t max, struct record_part **ret, size_t *ret_n)
-{
-	_cleanup_free_ size_t *cut = malloc((p->nsteps + 3) * sizeof(*cut));
-	struct record_part *part;
-	size_t parts;
-	size_t i;
-	int rc = cut ? cut_steps(p, max, cut, &parts) : -ENOMEM;
-
-	if (rc < 0)
-		return rc;
-	part = calloc(parts, sizeof(*part));
-	if (!part)
-		return -ENOMEM;
-	for (i = 0; rc == 0 && i < parts; i++)
-		rc = compose(p, i, parts, cut[i], cut[i + 1], &part[i]);
-	if (rc < 0) {
-		record_parts_destroy(part, parts);
-		return rc;
-	}
-	*ret = part;
-	*ret_n = parts;
-	return 0;
-}
-
-void record_parts_destroy(struct record_part *part, size_t n)
-{
-	size_t i;
-
-	for (i = 0; part && i < n; i++)
-		free(part[i].json);
-	free(part);
 }
 
 static int key_of(const struct record *r, char *key, struct errmsg *err)
@@ -385,37 +355,60 @@ static int no_memory(const char *key, struct errmsg *err)
 	return errmsg_set(err, -ENOMEM, "record %s: out of memory", key);
 }
 
-int record_to_parts(const struct record *r, size_t max, struct record_part **ret, size_t *ret_n,
-		    struct errmsg *err)
+static int give_part(const struct pieces *p, size_t part, size_t parts, record_part_fn *fn, void *ctx,
+		     struct errmsg *err)
+{
+	_cleanup_free_ char *json = NULL;
+	char key[PART_KEY_MAX];
+	size_t len;
+
+	if (compose(p, part, parts, p->cut[part], p->cut[part + 1], &json, &len) < 0)
+		return no_memory(p->key, err);
+	write_part_key(p->key, part, key);
+	return fn(ctx, part, key, json, len, err);
+}
+
+int record_write_parts(const struct record *r, size_t max, record_part_fn *fn, void *ctx, struct errmsg *err)
 {
 	char key[RECORD_KEY_MAX];
 	struct pieces p = { .r = r, .key = key, .nsteps = r->steps_known ? r->nsteps : 0 };
+	size_t parts = 0;
+	size_t i;
 	int rc = key_of(r, key, err);
 
 	if (rc < 0)
 		return rc;
 	rc = pieces_write(&p);
 	if (rc == 0)
-		rc = make_parts(&p, max, ret, ret_n);
-	pieces_fini(&p);
+		rc = cut_steps(&p, max, &parts);
 	if (rc == -EMSGSIZE)
-		return errmsg_set(err, rc, "record %s: it, or one of its steps, is longer than %zu bytes",
-				  key, max);
-	return rc < 0 ? no_memory(key, err) : 0;
+		(void)errmsg_set(err, rc, "record %s: it, or one of its steps, is longer than %zu bytes", key,
+				 max);
+	else if (rc < 0)
+		(void)no_memory(key, err);
+	for (i = 0; rc == 0 && i < parts; i++)
+		rc = give_part(&p, i, parts, fn, ctx, err);
+	pieces_fini(&p);
+	return rc;
 }
 
 int record_to_json(const struct record *r, char **ret, size_t *ret_len, struct errmsg *err)
 {
-	struct record_part *part;
-	size_t n;
-	int rc = record_to_parts(r, SIZE_MAX, &part, &n, err);
+	char key[RECORD_KEY_MAX];
+	struct pieces p = { .r = r, .key = key, .nsteps = r->steps_known ? r->nsteps : 0 };
+	size_t len;
+	int rc = key_of(r, key, err);
 
 	if (rc < 0)
 		return rc;
-	*ret = TAKE_PTR(part->json);
+	rc = pieces_write(&p);
+	if (rc == 0)
+		rc = compose(&p, 0, 1, 0, p.nsteps, ret, &len);
+	pieces_fini(&p);
+	if (rc < 0)
+		return no_memory(key, err);
 	if (ret_len)
-		*ret_len = part->len;
-	record_parts_destroy(part, n);
+		*ret_len = len;
 	return 0;
 }
 

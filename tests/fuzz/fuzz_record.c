@@ -24,29 +24,34 @@ static void check_text(const char *text)
 	record_destroy(r);
 }
 
+struct parts {
+	size_t max;
+	size_t steps;
+};
+
+static int check_part(void *ctx, size_t part, const char *key, const char *json, size_t len,
+		      struct errmsg *err)
+{
+	struct parts *p = ctx;
+	char job_key[RECORD_KEY_MAX];
+	struct record *back = NULL;
+
+	assert(*key && len <= p->max);
+	assert((part ? record_from_steps_json(json, len, &back, job_key, err) :
+		       record_from_json(json, len, &back, err)) == 0);
+	p->steps += back->nsteps;
+	record_destroy(back);
+	return 0;
+}
+
 /* All steps are in the parts, whatever they are. */
 static void check_parts(const struct record *r, size_t len)
 {
-	struct record_part *part;
+	struct parts p = { .max = len * 2 / 3 };
 	struct errmsg err = { 0 };
-	size_t steps = 0;
-	size_t n;
-	size_t i;
 
-	if (record_to_parts(r, len * 2 / 3, &part, &n, &err) < 0)
-		return;
-	for (i = 0; i < n; i++) {
-		char key[RECORD_KEY_MAX];
-		struct record *back = NULL;
-
-		assert(part[i].len <= len * 2 / 3);
-		assert((i ? record_from_steps_json(part[i].json, part[i].len, &back, key, &err) :
-			    record_from_json(part[i].json, part[i].len, &back, &err)) == 0);
-		steps += back->nsteps;
-		record_destroy(back);
-	}
-	assert(steps == (r->steps_known ? r->nsteps : 0));
-	record_parts_destroy(part, n);
+	if (record_write_parts(r, p.max, check_part, &p, &err) == 0)
+		assert(p.steps == (r->steps_known ? r->nsteps : 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

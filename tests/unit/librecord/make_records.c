@@ -256,20 +256,25 @@ static struct record *make(uint64_t job, unsigned int version, struct job_sum *r
 	return r;
 }
 
+static int print_part(void *ctx, size_t part, const char *key, const char *json, size_t len,
+		      struct errmsg *part_err)
+{
+	(void)ctx;
+	(void)key;
+	(void)len;
+	(void)part_err;
+	(void)printf("%s\n", json);
+	nmessages += part == 0;
+	nparts += part != 0;
+	return 0;
+}
+
 static void print_message(uint64_t job, unsigned int version)
 {
 	struct record *r = make(job, version, NULL);
-	struct record_part *part;
-	size_t n;
-	size_t i;
 
-	if (record_to_parts(r, PART_BYTES, &part, &n, &err) < 0)
+	if (record_write_parts(r, PART_BYTES, print_part, NULL, &err) < 0)
 		die(err.text);
-	for (i = 0; i < n; i++)
-		(void)printf("%s\n", part[i].json);
-	nmessages++;
-	nparts += n - 1;
-	record_parts_destroy(part, n);
 	record_destroy(r);
 }
 

@@ -52,8 +52,20 @@ static bool is_step(const struct record_step *got, const struct record_step *wan
 		       values_has(&want->values, METRIC_IO_READ_BYTES);
 }
 
+/* What the parts of a record were so far. */
+struct parts {
+	const struct record *r;
+	size_t n;
+	size_t at; /* steps */
+	size_t longest;
+	unsigned long said; /* what "parts" is in all of them */
+	bool is_wrong;
+	char first[1 << 16]; /* the beginning of part 0 */
+};
+
 /* Reads a part of R's; how many of its steps it has, from step AT on. SIZE_MAX: it is wrong. */
-static size_t read_part(const struct record_part *part, size_t i, const struct record *r, size_t at)
+static size_t read_part(const char *part_key, const char *json, size_t len, size_t i, const struct record *r,
+			size_t at)
 {
 	struct record *back = NULL;
 	struct errmsg err = { 0 };
@@ -66,14 +78,14 @@ static size_t read_part(const struct record_part *part, size_t i, const struct r
 
 	require(record_key(r, key, sizeof(key)) == 0);
 	(void)snprintf(want, sizeof(want), i ? "%s#%zu" : "%s", key, i);
-	rc = i ? record_from_steps_json(part->json, part->len, &back, job_key, &err) :
-		 record_from_json(part->json, part->len, &back, &err);
+	rc = i ? record_from_steps_json(json, len, &back, job_key, &err) :
+		 record_from_json(json, len, &back, &err);
 	if (rc < 0) {
 		diag("%s", err.text);
 		return SIZE_MAX;
 	}
-	if (!strcmp(part->key, want) && (!i || !strcmp(job_key, key)) && !strcmp(back->cluster, r->cluster) &&
-	    back->job_id == r->job_id && back->submit == r->submit && part->len == strlen(part->json) &&
+	if (!strcmp(part_key, want) && (!i || !strcmp(job_key, key)) && !strcmp(back->cluster, r->cluster) &&
+	    back->job_id == r->job_id && back->submit == r->submit && len == strlen(json) &&
 	    (i || back->steps_total == r->nsteps) && back->nsteps <= r->nsteps - at)
 		n = back->nsteps;
 	for (s = 0; n != SIZE_MAX && s < n; s++)
@@ -83,44 +95,66 @@ static size_t read_part(const struct record_part *part, size_t i, const struct r
 	return n;
 }
 
+static int take_part(void *ctx, size_t part, const char *key, const char *json, size_t len,
+		     struct errmsg *err)
+{
+	struct parts *p = ctx;
+	const char *says = strstr(json, "\"parts\":");
+	size_t got = read_part(key, json, len, part, p->r, p->at);
+	unsigned long said = says ? strtoul(says + strlen("\"parts\":"), NULL, 10) : 0;
+
+	(void)err;
+	if (!part)
+		(void)snprintf(p->first, sizeof(p->first), "%s", json);
+	p->is_wrong |= part != p->n++ || got == SIZE_MAX || !said || (part && said != p->said);
+	p->said = said;
+	p->at += got;
+	p->longest = len > p->longest ? len : p->longest;
+	return 0;
+}
+
+static int parts_of(const struct record *r, size_t max, struct parts *ret, struct errmsg *err)
+{
+	*ret = (struct parts){ .r = r };
+	return record_write_parts(r, max, take_part, ret, err);
+}
+
+static int refuse_part(void *ctx, size_t part, const char *key, const char *json, size_t len,
+		       struct errmsg *err)
+{
+	size_t *n = ctx;
+
+	(void)part;
+	(void)key;
+	(void)json;
+	(void)len;
+	return ++*n == 2 ? errmsg_set(err, -ENOSPC, "no room") : 0;
+}
+
 static void check_parts(size_t nsteps, size_t max, size_t ret_range[2])
 {
+	static struct parts p;
 	struct record *r = job(nsteps);
-	struct record_part *part = NULL;
 	struct errmsg err = { 0 };
 	uint64_t begin = clock_mono_ns();
-	char says[32];
-	size_t longest = 0;
-	size_t at = 0;
-	size_t n = 0;
-	size_t i;
-	int rc = record_to_parts(r, max, &part, &n, &err);
+	int rc = parts_of(r, max, &p, &err);
 
-	diag("%zu steps, %zu bytes: %zu parts in %.1f ms", nsteps, max, n,
+	diag("%zu steps, %zu bytes: %zu parts in %.1f ms", nsteps, max, p.n,
 	     (double)(clock_mono_ns() - begin) / 1e6);
 	ok(rc == 0, "%zu steps in parts of %zu bytes %s", nsteps, max, err.text);
-	(void)snprintf(says, sizeof(says), "\"parts\":%zu,\"", n);
-	for (i = 0; i < n; i++) {
-		size_t got = read_part(&part[i], i, r, at);
-
-		if (got == SIZE_MAX || !strstr(part[i].json, says))
-			break;
-		at += got;
-		longest = part[i].len > longest ? part[i].len : longest;
-	}
-	ok(n && i == n && at == nsteps, "each says what it is and together they have all, in order");
-	ok(longest <= max, "none is longer");
-	ret_range[0] = n;
-	ret_range[1] = longest;
-	record_parts_destroy(part, n);
+	ok(p.n && !p.is_wrong && p.said == p.n && p.at == nsteps,
+	   "each says what it is and together they have all, in order");
+	ok(p.longest <= max, "none is longer");
+	ret_range[0] = p.n;
+	ret_range[1] = p.longest;
 	record_destroy(r);
 }
 
 static void test_parts(void)
 {
+	static struct parts p;
 	struct record *r = job(1000);
 	_cleanup_free_ char *json = NULL;
-	struct record_part *part = NULL;
 	struct errmsg err = { 0 };
 	size_t got[2];
 	size_t len = 0;
@@ -138,28 +172,27 @@ static void test_parts(void)
 	check_parts(100000, 900 << 10, got);
 	ok(got[0] > 18, "100,000 steps: %zu", got[0]);
 
-	is_int(record_to_parts(r, 100, &part, &n, &err), -EMSGSIZE, "too long without steps too");
-	ok(!part, "gives nothing: %s", err.text);
+	is_int(parts_of(r, 100, &p, &err), -EMSGSIZE, "too long without steps too");
+	ok(!p.n, "gives nothing: %s", err.text);
+	is_int(record_write_parts(r, 20000, refuse_part, &n, &err), -ENOSPC, "a part that is not taken");
+	ok(n == 2 && !strcmp(err.text, "no room"), "is the last, and says why");
 	r->steps_known = false;
-	is_int(record_to_parts(r, 20000, &part, &n, &err), 0, "steps that are not known");
-	ok(n == 1 && strstr(part->json, ",\"steps_total\":null,") && strstr(part->json, ",\"steps\":null}"),
+	is_int(parts_of(r, 20000, &p, &err), 0, "steps that are not known");
+	ok(p.n == 1 && strstr(p.first, ",\"steps_total\":null,") && strstr(p.first, ",\"steps\":null}"),
 	   "are null");
-	record_parts_destroy(part, n);
 	record_destroy(r);
-	record_parts_destroy(NULL, 0);
 }
 
 /* The record has hardly room for itself; each step has a part of its own; one step is too long. */
 static void test_narrow(void)
 {
+	static struct parts p;
 	struct record *r = job(9);
-	struct record_part *part = NULL;
 	struct errmsg err = { 0 };
 	struct record *none = job(0);
 	_cleanup_free_ char *json = NULL;
 	size_t len = 0;
 	size_t got[2];
-	size_t n = 0;
 
 	require(record_to_json(none, &json, &len, NULL) == 0);
 	check_parts(9, len + 1, got);
@@ -170,8 +203,7 @@ static void test_narrow(void)
 	r->steps[4].nodes = calloc(1, 500);
 	memset(r->steps[4].nodes, 1, 499);
 	values_miss(&r->values, METRIC_ENERGY, REASON_NO_SENSOR);
-	n = 0;
-	is_int(record_to_parts(r, 1500, &part, &n, &err), -EMSGSIZE, "a step that is too long");
+	is_int(parts_of(r, 1500, &p, &err), -EMSGSIZE, "a step that is too long");
 	record_destroy(r);
 }
 
@@ -199,18 +231,23 @@ static void test_broken_parts(void)
 	}
 }
 
+static int print_part(void *ctx, size_t part, const char *key, const char *json, size_t len,
+		      struct errmsg *err)
+{
+	(void)ctx;
+	(void)part;
+	(void)key;
+	(void)len;
+	(void)err;
+	puts(json);
+	return 0;
+}
+
 static void print_samples(void)
 {
 	struct record *r = job(40);
-	struct record_part *part;
-	size_t n;
-	size_t i;
 
-	if (record_to_parts(r, 6000, &part, &n, NULL) == 0) {
-		for (i = 0; i < n; i++)
-			puts(part[i].json);
-		record_parts_destroy(part, n);
-	}
+	require(record_write_parts(r, 6000, print_part, NULL, NULL) == 0);
 	record_destroy(r);
 }
 

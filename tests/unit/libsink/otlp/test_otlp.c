@@ -256,34 +256,45 @@ static void test_all_metrics(void)
 	otlp__request__free_unpacked(request, NULL);
 }
 
+struct parts {
+	struct otlp_spans *spans;
+	size_t n;
+};
+
+static int add_part(void *ctx, size_t part, const char *key, const char *json, size_t len,
+		    struct errmsg *part_err)
+{
+	struct parts *p = ctx;
+	struct sink_item item = { .kind = part ? STORE_STEPS : STORE_RECORD,
+				  .key = key,
+				  .key_len = strlen(key),
+				  .json = json,
+				  .json_len = len };
+
+	p->n++;
+	if (otlp_spans_add(p->spans, &item, part_err) < 0)
+		diag("%s", part_err->text);
+	return 0;
+}
+
 /* The parts of a record make the trace that the whole would. */
 static void test_parts(void)
 {
 	struct record *r = otlp_record(7, 40);
 	struct otlp_spans *o = otlp_spans_create(false);
-	struct record_part *part;
+	struct parts p = { .spans = o };
 	Otlp__Request *request;
-	size_t n, len, i;
+	size_t len, i;
 	void *data;
 	bool same = true;
 
 	r->trace_parent = strdup("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
-	ok(record_to_parts(r, 6000, &part, &n, &err) == 0 && n > 2, "a record in %zu parts", n);
+	ok(record_write_parts(r, 6000, add_part, &p, &err) == 0 && p.n > 2, "a record in %zu parts", p.n);
 	record_destroy(r);
-	for (i = 0; i < n; i++) {
-		struct sink_item item = { .kind = i ? STORE_STEPS : STORE_RECORD,
-					  .key = part[i].key,
-					  .key_len = strlen(part[i].key),
-					  .json = part[i].json,
-					  .json_len = part[i].len };
-
-		if (otlp_spans_add(o, &item, &err) < 0)
-			diag("%s", err.text);
-	}
 	is_u64(otlp_spans_count(o), 43, "has the spans of all");
 	is_int(otlp_spans_pack(o, false, &data, &len), 0, "packed");
 	request = otlp_read(data, len);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < p.n; i++) {
 		const Otlp__Span *s = request->resource_spans[i]->scope_spans[0]->spans[i ? 0 : 2];
 		uint8_t id[TRACE_SPAN_SIZE];
 
@@ -296,7 +307,6 @@ static void test_parts(void)
 	otlp__request__free_unpacked(request, NULL);
 	free(data);
 	otlp_spans_destroy(o);
-	record_parts_destroy(part, n);
 }
 
 static void test_bad(void)
