@@ -80,7 +80,7 @@ ok $? "with MariaDB down the records wait, and the file has them"
 below() {
 	local pid
 	for pid in $(pgrep -P "$1"); do
-		if [ "$(cat "/proc/$pid/comm")" = ceems ]; then
+		if [ "$(cat "/proc/$pid/comm")" = ceems-export ]; then
 			echo "$pid"
 		else
 			below "$pid"
