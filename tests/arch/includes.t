@@ -17,6 +17,9 @@ src/libtrace
 src/libprofile
 bpf/probes.h
 src/libmeter/sensor
+src/libmeter/sensor/cray
+src/libmeter/sensor/model
+src/libmeter/sensor/rapl
 src/libmeter/activity
 bpf/profile
 src/libemission

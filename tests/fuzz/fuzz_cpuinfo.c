@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* /proc/cpuinfo, for the model's table. */
-#include "src/libmeter/sensor/model_table.h"
+#include "src/libmeter/sensor/model/model_table.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The perf PMU "power": type, cpumask, and event, unit and scale of packages; then counts. */
 #include "src/libmeter/sensor/counter.h"
-#include "src/libmeter/sensor/powerpmu.h"
+#include "src/libmeter/sensor/rapl/powerpmu.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/util.h"

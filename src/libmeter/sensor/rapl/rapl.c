@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "src/libmeter/sensor/counter_state.h"
-#include "src/libmeter/sensor/powerpmu.h"
-#include "src/libmeter/sensor/rapl_zone.h"
+#include "src/libmeter/sensor/rapl/powerpmu.h"
+#include "src/libmeter/sensor/rapl/rapl_zone.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"

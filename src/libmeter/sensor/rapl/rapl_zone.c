@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libmeter/sensor/rapl_zone.h"
+#include "src/libmeter/sensor/rapl/rapl_zone.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
  * (arch/x86/include/asm/intel-family.h; AMD's revision guides; for Arm the architecture and the part
  * of MIDR_EL1, arch/arm64/include/asm/cputype.h).
  */
-#include "src/libmeter/sensor/model_table.h"
+#include "src/libmeter/sensor/model/model_table.h"
 
 #include "src/libmeter/sensor/cpuinfo.h"
 #include "src/libutil/util.h"

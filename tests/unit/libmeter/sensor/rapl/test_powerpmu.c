@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "machine.h"
-#include "src/libmeter/sensor/powerpmu.h"
+#include "src/libmeter/sensor/rapl/powerpmu.h"
 #include "src/libutil/util.h"
 
 #define PMU "sys/bus/event_source/devices/power/"

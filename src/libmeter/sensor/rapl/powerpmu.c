@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "src/libmeter/sensor/powerpmu.h"
+#include "src/libmeter/sensor/rapl/powerpmu.h"
 
 #include <ctype.h>
 #include <errno.h>

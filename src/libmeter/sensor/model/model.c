@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/libmeter/sensor/model_table.h"
+#include "src/libmeter/sensor/model/model_table.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/wide_math.h"
 
