@@ -20,12 +20,8 @@ struct source_env sources_env(const struct settings *s)
 	const char *nvml = getenv("CEEMS_NVML_LIBRARY"); /* set by tests only */
 
 	return (struct source_env){
+		.settings = s,
 		.sys_root = s->sys_root,
-		.model_idle_mw = s->model_idle_mw,
-		.model_max_mw = s->model_max_mw,
-		.external_file = s->external_source,
-		.redfish_conf = s->redfish_conf,
-		.ipmi_sensor = s->ipmi_sensor,
 		.slow_interval_ns = SOURCES_SLOW_NS,
 		.nvml_library = nvml ? nvml : "libnvidia-ml.so.1",
 		.rocm_library = "librocm_smi64.so",
@@ -56,13 +52,15 @@ static void close_entry(struct sources_entry *e)
 /* Returns true if this source has a setting of its own that is set. Then it must exist, even with "auto". */
 static bool has_setting(const struct source_env *env, enum source_id id)
 {
-	switch (id) {
+	const struct settings *settings = env->settings;
+
+	switch (settings ? id : SOURCE_N) {
 	case SOURCE_EXTERNAL:
-		return env->external_file && *env->external_file;
+		return settings->external_source[0];
 	case SOURCE_REDFISH:
-		return env->redfish_conf && *env->redfish_conf;
+		return settings->redfish_conf[0];
 	case SOURCE_IPMI:
-		return env->ipmi_sensor && strcmp(env->ipmi_sensor, "dcmi") != 0;
+		return strcmp(settings->ipmi_sensor, "dcmi") != 0;
 	default:
 		return false;
 	}

@@ -433,7 +433,8 @@ static void tell_all(struct check *c, struct watch *w)
 
 void check_sources(struct check *c)
 {
-	struct source_env env = sources_env(&c->settings);
+	struct settings settings = c->settings;
+	const struct source_env env = sources_env(&settings);
 	_cleanup_free_ struct watch *w = calloc(1, sizeof(*w));
 	_cleanup_free_ struct source_state *state = calloc(SOURCE_N, sizeof(*state));
 	struct errmsg err = { 0 };
@@ -442,9 +443,9 @@ void check_sources(struct check *c)
 		return;
 	/* their helpers would hang */
 	if (check_is_hung(c, check_sources_file(c, SOURCE_EXTERNAL)))
-		env.external_file = "";
+		settings.external_source[0] = '\0';
 	if (check_is_hung(c, check_sources_file(c, SOURCE_REDFISH)))
-		env.redfish_conf = "";
+		settings.redfish_conf[0] = '\0';
 	w->c = c;
 	w->state = state;
 	if (sources_open(c->settings.energy_sources, source_builtin, source_nbuiltin, &env, &w->s, &err) <

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "src/libcore/settings.h"
 #include "src/libmeter/sensor/helper_source.h"
 #include "src/libmeter/sensor/integrate.h"
 #include "src/libutil/clock.h"
@@ -62,7 +63,8 @@ static int ipmi_open(const struct source_env *env, struct source **ret, struct e
 	const struct helper_source_setup setup = {
 		.id = SOURCE_IPMI,
 		.program = "ceems-ipmi",
-		.args = { "--device", device, "--sensor", env->ipmi_sensor, "--interval-ms", interval.text },
+		.args = { "--device", device, "--sensor", env->settings->ipmi_sensor, "--interval-ms",
+			  interval.text },
 		.deadline_ns = DEADLINE_NS + GAP_INTERVALS * env->slow_interval_ns,
 		.first_ns = FIRST_NS,
 		.gap_ns = GAP_INTERVALS * env->slow_interval_ns,
@@ -85,7 +87,7 @@ static int redfish_open(const struct source_env *env, struct source **ret, struc
 		.id = SOURCE_REDFISH,
 		.program = "ceems-redfish",
 		.args = { "--interval-ms", interval.text, "--sys-root", env->sys_root ? env->sys_root : "",
-			  env->redfish_conf },
+			  env->settings->redfish_conf },
 		.deadline_ns = DEADLINE_NS + REDFISH_PAUSE_NS + env->slow_interval_ns,
 		.first_ns = FIRST_NS,
 		.gap_ns = GAP_INTERVALS * env->slow_interval_ns,
@@ -93,7 +95,7 @@ static int redfish_open(const struct source_env *env, struct source **ret, struc
 		.lag_ns = env->slow_interval_ns,
 	};
 
-	if (!env->redfish_conf || !*env->redfish_conf)
+	if (!env->settings->redfish_conf[0])
 		return errmsg_set(err, -ENODEV, "RedfishConf is not set");
 	return helper_source_open(&setup, env, ret, err);
 }
@@ -105,7 +107,7 @@ static int external_open(const struct source_env *env, struct source **ret, stru
 	const struct helper_source_setup setup = {
 		.id = SOURCE_EXTERNAL,
 		.program = "ceems-external",
-		.args = { env->external_file },
+		.args = { env->settings->external_source },
 		.is_asked = true,
 		.deadline_ns = DEADLINE_NS,
 		.first_ns = FIRST_NS,
@@ -114,7 +116,7 @@ static int external_open(const struct source_env *env, struct source **ret, stru
 		.lag_ns = INTEGRATE_GAP_NS, /* older values are refused */
 	};
 
-	if (!env->external_file || !*env->external_file)
+	if (!env->settings->external_source[0])
 		return errmsg_set(err, -ENODEV, "ExternalSource is not set");
 	return helper_source_open(&setup, env, ret, err);
 }

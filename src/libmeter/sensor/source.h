@@ -104,14 +104,13 @@ struct source_zone {
 	unsigned int index; /* number of the package */
 };
 
-/* The settings of all sources. Pointers are borrowed until close(). */
+struct settings;
+
+/* What a source is opened with. Pointers are borrowed until close(). */
 struct source_env {
+	/* for sources with keys of their own; tests of the others leave it NULL */
+	const struct settings *settings;
 	const char *sys_root;	   /* prefix of /sys and /proc */
-	uint64_t model_idle_mw;	   /* ModelIdleWatts; 0: by the CPU's model */
-	uint64_t model_max_mw;	   /* ModelMaxWatts; 0: by the CPU's model */
-	const char *external_file; /* ExternalSource; empty: not set */
-	const char *redfish_conf;  /* RedfishConf; empty: not set */
-	const char *ipmi_sensor;   /* "dcmi", or the name of a power sensor in the SDR */
 	uint64_t slow_interval_ns; /* time between two requests to a BMC */
 	const char *nvml_library;  /* name or path for dlopen() */
 	const char *rocm_library;

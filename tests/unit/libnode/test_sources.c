@@ -505,7 +505,8 @@ static void test_lost(void)
 /* Configured, and not there from the start: the model counts, but not in silence. */
 static void test_lost_from_start(void)
 {
-	static const struct source_env configured = { .sys_root = "/", .redfish_conf = "/etc/bmc" };
+	static const struct settings settings = { .redfish_conf = "/etc/bmc", .ipmi_sensor = "dcmi" };
+	static const struct source_env configured = { .settings = &settings, .sys_root = "/" };
 	struct sources_status st;
 	struct machine m = { 0 };
 	int t;

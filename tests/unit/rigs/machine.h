@@ -7,12 +7,14 @@
 
 #include "reading_sums.h"
 #include "scratch.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
 
 struct machine {
 	const struct source_ops *ops;
 	char root[64];
+	struct settings settings;
 	struct source_env env;
 	struct source *source;
 	struct source_state state;
@@ -43,6 +45,7 @@ static inline void machine_init(struct machine *m, const struct source_ops *ops,
 		diag("cannot make a folder below /tmp");
 		exit(99);
 	}
+	m->env.settings = &m->settings;
 	m->env.sys_root = m->root;
 	if (fixture) /* distcheck's are read-only */
 		machine_shell("cp -R '" FIXTURES "/%s'/. '%s' && chmod -R u+w '%s'", fixture, m->root,

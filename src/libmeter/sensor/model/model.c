@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "src/libcore/settings.h"
 #include "src/libmeter/sensor/model/model_table.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/wide_math.h"
@@ -48,8 +49,8 @@ static int model_open(const struct source_env *env, struct source **ret, struct 
 	cpu = model_cpu_find(env->sys_root, &cpus);
 	snprintf(s->idle_from, sizeof(s->idle_from), "configured");
 	snprintf(s->max_from, sizeof(s->max_from), "configured");
-	s->idle_mw = env->model_idle_mw;
-	s->max_mw = env->model_max_mw;
+	s->idle_mw = env->settings->model_idle_mw;
+	s->max_mw = env->settings->model_max_mw;
 	if (!s->idle_mw) {
 		s->idle_mw = (uint64_t)cpu->idle_mw * cpus;
 		by_table(cpu, s->idle_from, sizeof(s->idle_from));

@@ -114,15 +114,7 @@ static void meter_init(struct machine *m)
 {
 	machine_init(m, &source_external, NULL);
 	m->env.helper_dir = HELPER_DIR;
-	m->env.external_file = strdup(meter_path(m));
-	if (!m->env.external_file)
-		exit(99);
-}
-
-static void meter_fini(struct machine *m)
-{
-	machine_fini(m);
-	free((char *)m->env.external_file);
+	(void)snprintf(m->settings.external_source, sizeof(m->settings.external_source), "%s", meter_path(m));
 }
 
 /* As the manual asks: written beside it, then renamed. */
@@ -188,7 +180,7 @@ static void talk_begin(struct talk *t, const char *last)
 	const struct helper_options o = { .argv = t->argv, .deadline_ns = WAIT_NS, .is_asked = true };
 
 	t->argv[0] = (char *)HELPER_DIR "/ceems-external";
-	t->argv[1] = (char *)t->m.env.external_file;
+	t->argv[1] = t->m.settings.external_source;
 	t->argv[2] = NULL;
 	if (helper_open(&o, &t->helper, &t->m.err) < 0 || !hear(t, last))
 		diag("cannot start: %s", t->m.err.text);
@@ -205,7 +197,7 @@ static void talk_open(struct talk *t, const char *what, int64_t age_ms)
 static void talk_end(struct talk *t)
 {
 	helper_close(t->helper, clock_mono_ns() + WAIT_NS);
-	meter_fini(&t->m);
+	machine_fini(&t->m);
 }
 
 static bool ask(struct talk *t)
@@ -270,7 +262,7 @@ static void test_refused(void)
 	} else {
 		skip(1, "only root can give a file away");
 	}
-	meter_fini(&t.m);
+	machine_fini(&t.m);
 }
 
 static void test_declares(void)
@@ -410,7 +402,6 @@ static void test_cannot_open(void)
 	struct machine m;
 
 	machine_init(&m, &source_external, NULL);
-	m.env.external_file = "";
 	is_int(machine_open(&m), -ENODEV, "not configured");
 	is_str(m.err.text, "ExternalSource is not set", "said so");
 	machine_fini(&m);
@@ -418,7 +409,7 @@ static void test_cannot_open(void)
 	meter_init(&m);
 	is_int(machine_open(&m), -ENODEV, "configured, but not there: an error");
 	ok(strstr(m.err.text, FILE_NAME ": ") != NULL, "which names the file: %s", m.err.text);
-	meter_fini(&m);
+	machine_fini(&m);
 }
 
 static void test_energy(void)
@@ -458,7 +449,7 @@ static void test_energy(void)
 	ok(reaches(&m, DOMAIN_OTHER, &sum, (struct sum){ .energy_uj = 12000001 }) &&
 		   sum.energy_uj == 20000000,
 	   "its energy comes with the next one");
-	meter_fini(&m);
+	machine_fini(&m);
 }
 
 static void test_late(void)
@@ -479,7 +470,7 @@ static void test_late(void)
 	ok(reaches(&m, DOMAIN_OTHER, &sum, (struct sum){ .energy_uj = 1 }) && sum.energy_uj == 3000000 &&
 		   !sum.late,
 	   "not late after another file takes its place");
-	meter_fini(&m);
+	machine_fini(&m);
 }
 
 static void test_power(void)
@@ -500,7 +491,7 @@ static void test_power(void)
 	   "90 s of 100 to 300.5 W");
 	meter(&m, "gpu0 power_watts 2501", 1000);
 	ok(reaches(&m, DOMAIN_GPU, &sum, (struct sum){ .rejected = 1 }), "2.5 kW of a GPU: rejected");
-	meter_fini(&m);
+	machine_fini(&m);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "scratch.h"
+#include "src/libcore/settings.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "tap.h"
@@ -47,11 +48,13 @@ static const struct source_ops *ops(void)
 	return &source_ipmi;
 }
 
+static const struct settings dcmi = { .ipmi_sensor = "dcmi" };
+
 static int node_open(struct node *n, const char *body)
 {
 	const struct source_env env = {
 		.sys_root = dir,
-		.ipmi_sensor = "dcmi",
+		.settings = &dcmi,
 		.slow_interval_ns = 2 * NSEC_PER_SEC,
 		.helper_dir = ".",
 	};
@@ -106,7 +109,7 @@ static void test_refused(void)
 	};
 	struct source_env env = {
 		.sys_root = "/nowhere",
-		.ipmi_sensor = "dcmi",
+		.settings = &dcmi,
 		.slow_interval_ns = 2 * NSEC_PER_SEC,
 		.helper_dir = ".",
 	};

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "scratch.h"
+#include "src/libcore/settings.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
@@ -290,7 +291,9 @@ struct run {
 /* CONF behind the address and the user. */
 static int run_open(struct run *r, const char *mode, const char *conf, struct errmsg *err)
 {
-	struct source_env env = { .slow_interval_ns = INTERVAL_NS,
+	static struct settings settings;
+	struct source_env env = { .settings = &settings,
+				  .slow_interval_ns = INTERVAL_NS,
 				  .helper_dir = HELPER_DIR,
 				  .sys_root = dir };
 	char text[PATH_MAX + 256];
@@ -301,7 +304,7 @@ static int run_open(struct run *r, const char *mode, const char *conf, struct er
 	set("mode", mode);
 	(void)unlink(scratch_path(dir, "log"));
 	(void)snprintf(text, sizeof(text), "URL=https://127.0.0.1:%u\n" USER "%s\n", port, conf);
-	env.redfish_conf = write_conf(text, 0600);
+	(void)snprintf(settings.redfish_conf, sizeof(settings.redfish_conf), "%s", write_conf(text, 0600));
 	rc = ops->open(&env, &r->source, err);
 	look(err->text);
 	return rc;
@@ -910,7 +913,8 @@ static void test_all(void)
 
 int main(void)
 {
-	struct source_env env = { .redfish_conf = "" };
+	static const struct settings no_bmc;
+	struct source_env env = { .settings = &no_bmc };
 	struct source *s;
 
 	if (!mkdtemp(dir))

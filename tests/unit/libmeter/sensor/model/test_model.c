@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "reading_sums.h"
+#include "src/libcore/settings.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tap.h"
@@ -54,11 +55,11 @@ static void test_open(void)
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		char root[256];
 		char text[256] = "";
-		struct source_env env = {
-			.sys_root = root,
+		const struct settings settings = {
 			.model_idle_mw = t[i].idle_mw,
 			.model_max_mw = t[i].max_mw,
 		};
+		struct source_env env = { .settings = &settings, .sys_root = root };
 		struct source *s = NULL;
 		struct errmsg err = { 0 };
 		int rc;
@@ -76,7 +77,8 @@ static void test_open(void)
 
 static void test_real_machine(void)
 {
-	struct source_env env = { .sys_root = "/nonexistent" };
+	static const struct settings settings;
+	struct source_env env = { .settings = &settings, .sys_root = "/nonexistent" };
 	struct source_state state = { 0 };
 	struct source *s = NULL;
 	struct errmsg err = { 0 };
@@ -112,11 +114,8 @@ static void test_read(void)
 		{ "a microsecond", 1000, 0, 100 },
 		{ "a nanosecond, a tenth of a uJ", 1, 0, 0 },
 	};
-	struct source_env env = {
-		.sys_root = "/",
-		.model_idle_mw = 100000,
-		.model_max_mw = 300000,
-	};
+	struct settings settings = { .model_idle_mw = 100000, .model_max_mw = 300000 };
+	struct source_env env = { .settings = &settings, .sys_root = "/" };
 	struct source_state state = { 0 };
 	struct source *s = NULL;
 	struct reading r;
@@ -151,7 +150,7 @@ static void test_read(void)
 	is_int(source_model.read(s, UINT64_MAX, 0, &state, &r), 0, "500 years");
 	source_model.close(s);
 
-	env.model_idle_mw = env.model_max_mw = UINT64_MAX;
+	settings.model_idle_mw = settings.model_max_mw = UINT64_MAX;
 	is_int(source_model.open(&env, &s, NULL), 0, "absurd power");
 	is_int(source_model.read(s, UINT64_MAX, 0, &state, &r), -EINVAL, "does not overflow");
 	memset(&state, 0xff, sizeof(state));
