@@ -18,8 +18,14 @@ src/libprofile
 bpf/probes.h
 src/libmeter/sensor
 src/libmeter/sensor/cray
+src/libmeter/sensor/external
+src/libmeter/sensor/hwmon
+src/libmeter/sensor/ipmi
 src/libmeter/sensor/model
+src/libmeter/sensor/nvml
 src/libmeter/sensor/rapl
+src/libmeter/sensor/redfish
+src/libmeter/sensor/rocm
 src/libmeter/activity
 bpf/profile
 src/libemission

@@ -3,6 +3,7 @@
 #include "src/libmeter/sensor/helper_source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -756,6 +757,14 @@ static int wait_first(struct source *s, struct errmsg *err)
 		now_ns = clock_mono_ns();
 	}
 	return rc;
+}
+
+struct helper_interval helper_source_interval(const struct source_env *env)
+{
+	struct helper_interval i;
+
+	(void)snprintf(i.text, sizeof(i.text), "%" PRIu64, env->slow_interval_ns / NSEC_PER_MSEC);
+	return i;
 }
 
 int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,

@@ -9,7 +9,20 @@
 #define CEEMS_HELPER_SOURCE_H
 
 #include "src/libmeter/sensor/source.h"
+#include "src/libutil/clock.h"
 #include "src/libutil/must_check.h"
+
+/* How long slurmd's start waits for the first answer of a sensor; most answer in a tenth of that time. */
+#define HELPER_FIRST_NS (2 * NSEC_PER_SEC)
+
+/*
+ * After so long without an answer, a helper is killed. Its own time limits are shorter; the
+ * longest is for a BMC's SDR.
+ */
+#define HELPER_DEADLINE_NS (180 * NSEC_PER_SEC)
+
+/* If a BMC misses some answers, power is interpolated, over a gap of at most so many intervals. */
+#define HELPER_GAP_INTERVALS 4
 
 struct helper_source_setup {
 	enum source_id id;
@@ -37,6 +50,12 @@ struct helper_source_setup {
 int helper_source_open(const struct helper_source_setup *setup, const struct source_env *env,
 		       struct source **ret, struct errmsg *err) _must_check_;
 
+/* The time between two requests to a BMC, as the helper's argument --interval-ms. */
+struct helper_interval {
+	char text[24];
+};
+struct helper_interval helper_source_interval(const struct source_env *env);
+
 /* These are members of struct source_ops. */
 int helper_source_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
 		       struct reading *ret) _must_check_;
@@ -48,5 +67,18 @@ const char *helper_source_why(const struct source *s);
 const char *helper_source_notes(const struct source *s);
 uint64_t helper_source_lag(const struct source *s);
 void helper_source_close(struct source *s);
+
+/* Defines source_NAME, which NAME_open() opens, with the members that it has beside these. */
+#define HELPER_SOURCE(source, ...)                                                      \
+	const struct source_ops source_##source = { .name = #source,                    \
+						    .logs_failures = true,              \
+						    .open = source##_open,              \
+						    .read = helper_source_read,         \
+						    .describe = helper_source_describe, \
+						    .why = helper_source_why,           \
+						    .notes = helper_source_notes,       \
+						    .lag = helper_source_lag,           \
+						    .close = helper_source_close,       \
+						    __VA_ARGS__ }
 
 #endif
