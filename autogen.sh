@@ -4,6 +4,7 @@
 set -e
 cd "$(dirname "$0")"
 mkdir -p config
-# the folder of each sink
+# the folders of each sink and sensor
 sed -n 's|^SINK(\([^,]*\),.*|include \1/build.am|p' src/libcore/sinks.def >src/libsink/sinks.am
+sed -n 's|^SOURCE([^,]*, \([^,]*\),.*|include sensor/\1/build.am|p' src/libcore/sources.def >src/libmeter/sources.am
 exec autoreconf --install --warnings=all

@@ -41,21 +41,41 @@ const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?" fo
 #define SOCKETS_MAX 8
 #define GPUS_MAX 64 /* eight MI300X have 64 render nodes, partitioned or not */
 
+/* The energy sources, by the places in sources.def, which are the order of preference. */
 enum source_id {
-	SOURCE_EXTERNAL, /* a file that the site's own meter writes */
-	SOURCE_CRAY,	 /* HPE Cray pm_counters */
-	SOURCE_RAPL,
-	SOURCE_HWMON,
-	SOURCE_NVML,
-	SOURCE_ROCM,
-	SOURCE_REDFISH,
-	SOURCE_IPMI,
-	SOURCE_MODEL, /* an estimate, not a sensor */
-	SOURCE_N
+/* clang-format off */
+#define SOURCE(...) + 1
+	SOURCE_N = 0
+#include "src/libcore/sources.def"
+	,
+#undef SOURCE
+#define SOURCE(id, name, place, ...) SOURCE_##id = place,
+#include "src/libcore/sources.def"
+#undef SOURCE
+	/* clang-format on */
 };
+
+enum sensor_kind {
+	SENSOR_LOCAL,	 /* measures parts of the node, perhaps the whole node, too */
+	SENSOR_BMC,	 /* the BMC, whose power of the whole node is some seconds old */
+	SENSOR_GPU,	 /* a library of GPUs; a node may have GPUs of two makers, whose energies add up */
+	SENSOR_ESTIMATE, /* no sensor, and used only if no sensor measures CPUs or the node */
+};
+
+/* Has no pointers, for the reason given at struct metric_info. sources.def explains the members. */
+struct source_info {
+	char name[12];
+	uint8_t kind; /* enum sensor_kind */
+	uint8_t node_place;
+	uint16_t setting; /* enum setting */
+	enum metric metric;
+};
+extern const struct source_info source_table[SOURCE_N];
+
 /* "external", "cray", "rapl", ...; "?" for another value */
 const char *source_name(enum source_id id);
-/* metric of the joules that sources of this kind measured */
+/* metric of the joules that this source measured */
 enum metric source_metric(enum source_id id);
+bool source_is_estimate(uint32_t id); /* false for SOURCE_N, too */
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libcore/domain.h"
 #include "src/libutil/util.h"
 
 const struct metric_info metric_table[METRIC_N] = {

@@ -269,6 +269,11 @@ unsigned int settings_readers(enum setting setting)
 	return readers[setting];
 }
 
+const char *settings_text(const struct settings *s, enum setting setting)
+{
+	return (const char *)s + settings_keys[setting].offset;
+}
+
 int settings_path(const char *slurm_conf, char *buf, size_t size)
 {
 	static const char configured[] = SLURM_SYSCONFDIR "/ceems.conf";

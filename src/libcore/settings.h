@@ -60,6 +60,9 @@ extern const size_t settings_nkeys;
 /* Returns the programs that read SETTING, as flags of enum settings_reader. */
 unsigned int settings_readers(enum setting setting);
 
+/* Returns the value of SETTING, whose member must be a text. */
+const char *settings_text(const struct settings *s, enum setting setting);
+
 /*
  * Finds the path of ceems.conf, in the folder of slurm.conf. SLURM_CONF is the path of slurm.conf.
  * The folder configured at build time is used if SLURM_CONF is NULL or has no folder, or if only

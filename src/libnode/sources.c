@@ -12,7 +12,7 @@
  */
 static bool is_awaited(const struct sources_entry *e)
 {
-	return e->source && !e->ops->is_estimate && !e->was_read && e->waited_ns < SOURCES_AWAIT_NS;
+	return e->source && !source_is_estimate(e->id) && !e->was_read && e->waited_ns < SOURCES_AWAIT_NS;
 }
 
 static bool awaits_any(const struct sources *s)
@@ -79,7 +79,7 @@ static void note_lost(struct sources_entry *e, bool is_used, uint64_t dt_ns)
 {
 	bool is_bad = e->rc < 0 || e->is_late || e->last.rejected;
 
-	if (!e->source || e->ops->is_estimate)
+	if (!e->source || source_is_estimate(e->id))
 		return; /* is_lost stays as sources_open() has set it */
 	e->bad_ns = is_bad ? e->bad_ns + dt_ns : 0;
 	e->is_lost = (is_used || e->is_configured) && e->bad_ns >= SOURCES_AWAIT_NS;
@@ -127,27 +127,16 @@ static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_pp
 
 /* --- who has which domain ----------------------------------------------------------- */
 
-static bool is_estimate(struct sources *s, uint32_t id)
-{
-	const struct sources_entry *e = sources_find(s, (enum source_id)id);
-
-	return e && e->ops && e->ops->is_estimate;
-}
-
-/*
- * Returns true for the GPU libraries. A node may have GPUs of two makers, and their energies add
- * up.
- */
 static bool is_gpu_library(uint32_t id)
 {
-	return id == SOURCE_NVML || id == SOURCE_ROCM;
+	return id < SOURCE_N && source_table[id].kind == SENSOR_GPU;
 }
 
 static bool takes_domain(struct sources *s, enum source_id id, uint8_t domain)
 {
 	uint32_t *owner = &s->from[domain];
 
-	if (*owner == SOURCE_N || (is_estimate(s, *owner) && !is_estimate(s, id)))
+	if (*owner == SOURCE_N || (source_is_estimate(*owner) && !source_is_estimate(id)))
 		*owner = id;
 	return *owner == id || (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
 }
@@ -220,7 +209,7 @@ static struct sources_entry *node_candidate(struct sources *s, size_t i)
 	if (!s->is_auto)
 		return &s->entry[i];
 	for (k = 0; k < s->n; k++)
-		if (s->entry[k].ops && s->entry[k].ops->node_rank == i + 1)
+		if (source_table[s->entry[k].id].node_place == i + 1)
 			return &s->entry[k];
 	return NULL;
 }
@@ -300,7 +289,7 @@ static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_pp
 	for (i = 0; i < s->n; i++) {
 		struct sources_entry *e = &s->entry[i];
 
-		if (!e->source || e->ops->is_estimate)
+		if (!e->source || source_is_estimate(e->id))
 			continue;
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
 		parts_uj += take_parts(s, e);
@@ -321,7 +310,7 @@ static void drop_estimates(struct sources *s)
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_N; d++)
-		if (is_estimate(s, s->from[d]))
+		if (source_is_estimate(s->from[d]))
 			s->from[d] = SOURCE_N;
 }
 
@@ -330,7 +319,7 @@ static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_
 			       struct source_state *state, struct sources_reading *ret)
 {
 	bool is_measured = s->node ||
-			   (s->from[DOMAIN_CPU] != SOURCE_N && !is_estimate(s, s->from[DOMAIN_CPU]));
+			   (s->from[DOMAIN_CPU] != SOURCE_N && !source_is_estimate(s->from[DOMAIN_CPU]));
 	bool is_open_question = awaits_any(s);
 	uint64_t parts_uj = 0;
 	size_t i;
@@ -340,7 +329,7 @@ static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_
 	for (i = 0; i < s->n; i++) {
 		struct sources_entry *e = &s->entry[i];
 
-		if (!e->source || !e->ops->is_estimate)
+		if (!e->source || !source_is_estimate(e->id))
 			continue;
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
 		if (is_measured || is_open_question)

@@ -52,18 +52,10 @@ static void close_entry(struct sources_entry *e)
 /* Returns true if this source has a setting of its own that is set. Then it must exist, even with "auto". */
 static bool has_setting(const struct source_env *env, enum source_id id)
 {
-	const struct settings *settings = env->settings;
+	enum setting setting = (enum setting)source_table[id].setting;
 
-	switch (settings ? id : SOURCE_N) {
-	case SOURCE_EXTERNAL:
-		return settings->external_source[0];
-	case SOURCE_REDFISH:
-		return settings->redfish_conf[0];
-	case SOURCE_IPMI:
-		return strcmp(settings->ipmi_sensor, "dcmi") != 0;
-	default:
-		return false;
-	}
+	return env->settings && setting < SETTING_N &&
+	       strcmp(settings_text(env->settings, setting), settings_keys[setting].initial) != 0;
 }
 
 static void open_entry(struct sources *s, const struct offer *of, enum source_id id)
@@ -85,7 +77,7 @@ static void open_entry(struct sources *s, const struct offer *of, enum source_id
 	 * a source that only EnergySources names is not lost if the node has no such sensor:
 	 * only some nodes may have it
 	 */
-	e->is_lost = e->is_configured && id != SOURCE_MODEL &&
+	e->is_lost = e->is_configured && !source_is_estimate(id) &&
 		     (has_setting(of->env, id) || (e->rc != -ENODEV && e->rc != -ENOENT));
 	if (!e->why.text[0])
 		(void)errmsg_errno(&e->why, e->rc, "cannot be opened");
@@ -109,7 +101,7 @@ static void open_named(struct sources *s, const char *choice, bool estimates, co
 	while (items_next(&choice, item, sizeof(item)))
 		for (id = 0; id < SOURCE_N; id++)
 			if (!strcasecmp(source_name((enum source_id)id), item) &&
-			    (id == SOURCE_MODEL) == estimates && !sources_find(s, (enum source_id)id))
+			    source_is_estimate(id) == estimates && !sources_find(s, (enum source_id)id))
 				open_entry(s, of, (enum source_id)id);
 }
 
@@ -171,7 +163,7 @@ void sources_close(struct sources *s)
  */
 static bool is_standby(const struct sources *s, const struct sources_entry *e)
 {
-	return e->ops->is_estimate && s->nopen > 1;
+	return source_is_estimate(e->id) && s->nopen > 1;
 }
 
 void sources_describe(const struct sources *s, char *buf, size_t size)

@@ -10,6 +10,7 @@ cd "$top_srcdir" || exit 1
 # is below libnode, because the node prints a step's report. slurmdb/ has headers without a Slurm type, so that commands
 # see its rows. bpf/probes.h, a layer of one file, is the contract between the BPF programs and their reader.
 sinks=$(sed -n 's|^SINK(\([^,]*\),.*|src/libsink/\1|p' src/libcore/sinks.def)
+sensors=$(sed -n 's|^SOURCE([^,]*, \([^,]*\),.*|src/libmeter/sensor/\1|p' src/libcore/sources.def)
 layers="
 src/libutil
 src/libcore
@@ -17,15 +18,7 @@ src/libtrace
 src/libprofile
 bpf/probes.h
 src/libmeter/sensor
-src/libmeter/sensor/cray
-src/libmeter/sensor/external
-src/libmeter/sensor/hwmon
-src/libmeter/sensor/ipmi
-src/libmeter/sensor/model
-src/libmeter/sensor/nvml
-src/libmeter/sensor/rapl
-src/libmeter/sensor/redfish
-src/libmeter/sensor/rocm
+$sensors
 src/libmeter/activity
 bpf/profile
 src/libemission
@@ -83,8 +76,9 @@ for layer in $layers; do
 done
 is "$missing" "" "every layer has files"
 is "$(find src bpf slurmdb recorder -name '*.[ch]' ! -name '*.bpf.[ch]' | grep -vxE "$below")" "" "every source file of the core is in a layer"
-for sink in $sinks; do
-	is "$(grep -rnE '#include "src/libsink/[^/"]*/' "$sink" | grep -v "\"$sink/")" "" "$sink includes no other sink"
+for folder in $sinks $sensors; do
+	is "$(grep -rnE "#include \"${folder%/*}/[^/\"]*/" "$folder" | grep -v "\"$folder/")" "" \
+		"$folder includes no other of ${folder%/*}"
 done
 # A file that two programs need is in a library.
 is "$(find . -path ./slurm-src -prune -o \( -name Makefile.am -o -name '*.am' \) -print | grep -v '^\./build' |

@@ -92,6 +92,6 @@ has "$page" '
 has "$page" '
 The sink count counts.
 ' "and the sink"
-has "$(sed -n '/^sed /p' "$top_srcdir/autogen.sh" | (cd "$work" && sh && cat src/libsink/sinks.am))" 'include count/build.am' \
+has "$(sed -n '/sinks.am$/p' "$top_srcdir/autogen.sh" | (cd "$work" && sh && cat src/libsink/sinks.am))" 'include count/build.am' \
 	"make gets its build.am"
 done_testing

@@ -112,7 +112,7 @@ static void tick(struct watch *w)
 /* Returns true for sensors behind a BMC, which show power only after two readings. */
 static bool is_slow(const struct watch *w, enum source_id id)
 {
-	return id == SOURCE_REDFISH || id == SOURCE_IPMI || w->of[id][WATCH_NODE].is_stamped;
+	return source_table[id].kind == SENSOR_BMC || w->of[id][WATCH_NODE].is_stamped;
 }
 
 static bool has_shown(const struct watch *w, enum source_id id)
@@ -240,25 +240,21 @@ static void add_why_not(struct text *t, const struct watch *w, enum source_id id
 		check_sources_add(t, "; the node is taken from %s", source_name(node));
 }
 
-/* What to check if a source with settings of its own does not work. */
+/* What to do if a source does not work. */
 static struct check_hint check_sources_remedy(enum source_id id)
 {
-	switch (id) {
-	case SOURCE_EXTERNAL:
-		return check_hint_setting(SETTING_external_source,
-					  "check ExternalSource and the program that writes it");
-	case SOURCE_NVML:
-	case SOURCE_ROCM:
-		return check_hint_system("ldconfig, or LD_LIBRARY_PATH in slurmd's unit");
-	case SOURCE_REDFISH:
-		return check_hint_setting(SETTING_redfish_conf,
-					  "check RedfishConf; see ceems.conf(5), THE BMC'S FILE");
-	case SOURCE_IPMI:
-		return check_hint_setting(SETTING_ipmi_sensor,
-					  "IpmiSensor=dcmi, or a name that ipmi-sensors shows");
-	default:
+	static const char *const remedies[SOURCE_N] = {
+#define SOURCE(id, name, place, kind, node_place, node_note, label, help, setting, remedy) \
+	[SOURCE_##id] = remedy,
+#include "src/libcore/sources.def"
+#undef SOURCE
+	};
+	enum setting setting = (enum setting)source_table[id].setting;
+
+	if (!*remedies[id])
 		return check_no_hint;
-	}
+	return setting < SETTING_N ? check_hint_setting(setting, remedies[id]) :
+				     check_hint_system(remedies[id]);
 }
 
 static void tell_closed(struct check *c, enum source_id id, const struct sources_status *st, bool is_auto)
@@ -285,12 +281,12 @@ static void tell_notes(struct check *c, enum source_id id, const char *notes)
 		check_note(c, source_name(id), "%.*s", (int)strcspn(notes, "\n"), notes);
 }
 
-/* Returns the file of ceems.conf that the source reads; "": it has none. */
-static const char *check_sources_file(const struct check *c, enum source_id id)
+/* Returns true if the file that the setting of the source names does not answer. */
+static bool check_sources_hangs(const struct check *c, enum source_id id)
 {
-	return id == SOURCE_EXTERNAL ? c->settings.external_source :
-	       id == SOURCE_REDFISH  ? c->settings.redfish_conf :
-				       "";
+	enum setting setting = (enum setting)source_table[id].setting;
+
+	return setting < SETTING_N && check_is_hung(c, settings_text(&c->settings, setting));
 }
 
 static void check_sources_tell(struct check *c, struct watch *w, enum source_id id, enum source_id node)
@@ -300,7 +296,7 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 	struct text t = { 0 };
 	struct text use = { 0 };
 
-	if (check_is_hung(c, check_sources_file(c, id)))
+	if (check_sources_hangs(c, id))
 		return;
 	if (!sources_status(w->s, id, &st)) {
 		check_note(c, source_name(id), "not in EnergySources");
@@ -438,14 +434,13 @@ void check_sources(struct check *c)
 	_cleanup_free_ struct watch *w = calloc(1, sizeof(*w));
 	_cleanup_free_ struct source_state *state = calloc(SOURCE_N, sizeof(*state));
 	struct errmsg err = { 0 };
+	unsigned int id;
 
 	if (!w || !state)
 		return;
-	/* their helpers would hang */
-	if (check_is_hung(c, check_sources_file(c, SOURCE_EXTERNAL)))
-		settings.external_source[0] = '\0';
-	if (check_is_hung(c, check_sources_file(c, SOURCE_REDFISH)))
-		settings.redfish_conf[0] = '\0';
+	for (id = 0; id < SOURCE_N; id++)
+		if (check_sources_hangs(c, (enum source_id)id)) /* its helper would hang */
+			((char *)&settings)[settings_keys[source_table[id].setting].offset] = '\0';
 	w->c = c;
 	w->state = state;
 	if (sources_open(c->settings.energy_sources, source_builtin, source_nbuiltin, &env, &w->s, &err) <

@@ -70,8 +70,7 @@ void helper_source_close(struct source *s);
 
 /* Defines source_NAME, which NAME_open() opens, with the members that it has beside these. */
 #define HELPER_SOURCE(source, ...)                                                      \
-	const struct source_ops source_##source = { .name = #source,                    \
-						    .logs_failures = true,              \
+	const struct source_ops source_##source = { .logs_failures = true,              \
 						    .open = source##_open,              \
 						    .read = helper_source_read,         \
 						    .describe = helper_source_describe, \

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libmeter/sensor/source.h"
 
-#include "src/libutil/util.h"
-
 const struct source_ops *const source_builtin[] = {
-	&source_external, &source_cray,	   &source_rapl, &source_hwmon, &source_nvml,
-	&source_rocm,	  &source_redfish, &source_ipmi, &source_model,
+#define SOURCE(id, name, ...) [SOURCE_##id] = &source_##name,
+#include "src/libcore/sources.def"
+#undef SOURCE
 };
-const size_t source_nbuiltin = ARRAY_SIZE(source_builtin);
+const size_t source_nbuiltin = SOURCE_N;

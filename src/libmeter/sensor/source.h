@@ -121,13 +121,6 @@ struct source; /* opaque, one per open source */
 
 struct source_ops {
 	enum source_id id;
-	const char *name; /* "rapl", as in EnergySources */
-	bool is_estimate; /* every output then labels the value as an estimate */
-	/*
-	 * For the whole node, `auto` takes the source with the lowest rank. 0: the source does
-	 * not measure the whole node.
-	 */
-	unsigned int node_rank;
 	bool logs_failures; /* the source itself logs that read() failed, and that it works again */
 	/*
 	 * Returns 0; -ENODEV: this machine has no such sensor (logged as info); else another
@@ -173,17 +166,11 @@ struct source_ops {
 	void (*close)(struct source *s);
 };
 
-extern const struct source_ops source_external;
-extern const struct source_ops source_cray;
-extern const struct source_ops source_rapl;
-extern const struct source_ops source_hwmon;
-extern const struct source_ops source_nvml;
-extern const struct source_ops source_rocm;
-extern const struct source_ops source_redfish;
-extern const struct source_ops source_ipmi;
-extern const struct source_ops source_model;
+#define SOURCE(id, name, ...) extern const struct source_ops source_##name;
+#include "src/libcore/sources.def"
+#undef SOURCE
 
-/* All sources. For each domain, `auto` takes the first one that works. */
+/* All sources, in the order of preference. */
 extern const struct source_ops *const source_builtin[];
 extern const size_t source_nbuiltin;
 

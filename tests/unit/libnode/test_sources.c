@@ -69,7 +69,7 @@ static void fake_close(struct source *s)
 	((struct fake *)s)->is_open = false;
 }
 
-#define FAKE(ID, NAME, RANK)                                                                         \
+#define FAKE(ID)                                                                                     \
 	static int open_##ID(const struct source_env *env, struct source **ret, struct errmsg *err)  \
 	{                                                                                            \
 		(void)env;                                                                           \
@@ -77,9 +77,6 @@ static void fake_close(struct source *s)
 	}                                                                                            \
 	static const struct source_ops ops_##ID = {                                                  \
 		.id = SOURCE_##ID,                                                                   \
-		.name = NAME,                                                                        \
-		.is_estimate = SOURCE_##ID == SOURCE_MODEL,                                          \
-		.node_rank = (RANK),                                                                 \
 		.logs_failures = SOURCE_##ID == SOURCE_NVML,                                         \
 		.open = open_##ID,                                                                   \
 		.read = fake_read,                                                                   \
@@ -87,15 +84,15 @@ static void fake_close(struct source *s)
 		.describe = fake_describe,                                                           \
 		.close = fake_close,                                                                 \
 	}
-FAKE(EXTERNAL, "external", 1);
-FAKE(CRAY, "cray", 2);
-FAKE(RAPL, "rapl", 6);
-FAKE(HWMON, "hwmon", 3);
-FAKE(NVML, "nvml", 0);
-FAKE(ROCM, "rocm", 0);
-FAKE(REDFISH, "redfish", 4);
-FAKE(IPMI, "ipmi", 5);
-FAKE(MODEL, "model", 0);
+FAKE(EXTERNAL);
+FAKE(CRAY);
+FAKE(RAPL);
+FAKE(HWMON);
+FAKE(NVML);
+FAKE(ROCM);
+FAKE(REDFISH);
+FAKE(IPMI);
+FAKE(MODEL);
 
 /* in no order: the order here must not matter */
 static const struct source_ops *const all[] = {

@@ -186,21 +186,18 @@ FAKE_OPEN(fake_open_node, SENSOR_NODE)
 
 static const struct source_ops fake_sockets = {
 	.id = SOURCE_RAPL,
-	.name = "rapl",
 	.open = fake_open_sockets,
 	.read = fake_node_read,
 	.close = fake_node_close,
 };
 static const struct source_ops fake_gpus = {
 	.id = SOURCE_NVML,
-	.name = "nvml",
 	.open = fake_open_gpus,
 	.read = fake_node_read,
 	.close = fake_node_close,
 };
 static const struct source_ops fake_whole = {
 	.id = SOURCE_EXTERNAL,
-	.name = "external",
 	.open = fake_open_node,
 	.read = fake_node_read,
 	.close = fake_node_close,

@@ -361,9 +361,6 @@ static void cray_describe(const struct source *s, char *buf, size_t size)
 
 const struct source_ops source_cray = {
 	.id = SOURCE_CRAY,
-	.name = "cray",
-	.is_estimate = false,
-	.node_rank = 2,
 	.open = cray_open,
 	.read = cray_read,
 	.describe = cray_describe,

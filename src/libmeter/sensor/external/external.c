@@ -25,4 +25,4 @@ static int external_open(const struct source_env *env, struct source **ret, stru
 	return helper_source_open(&setup, env, ret, err);
 }
 
-HELPER_SOURCE(external, .id = SOURCE_EXTERNAL, .node_rank = 1);
+HELPER_SOURCE(external, .id = SOURCE_EXTERNAL);

@@ -27,4 +27,4 @@ static int hwmon_open(const struct source_env *env, struct source **ret, struct 
 	return helper_source_open(&setup, env, ret, err);
 }
 
-HELPER_SOURCE(hwmon, .id = SOURCE_HWMON, .node_rank = 3);
+HELPER_SOURCE(hwmon, .id = SOURCE_HWMON);

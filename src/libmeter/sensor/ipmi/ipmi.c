@@ -33,4 +33,4 @@ static int ipmi_open(const struct source_env *env, struct source **ret, struct e
 	return helper_source_open(&setup, env, ret, err);
 }
 
-HELPER_SOURCE(ipmi, .id = SOURCE_IPMI, .node_rank = 5);
+HELPER_SOURCE(ipmi, .id = SOURCE_IPMI);

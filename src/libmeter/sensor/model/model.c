@@ -121,8 +121,6 @@ static void model_close(struct source *s)
 
 const struct source_ops source_model = {
 	.id = SOURCE_MODEL,
-	.name = "model",
-	.is_estimate = true,
 	.open = model_open,
 	.read = model_read,
 	.describe = model_describe,

@@ -378,9 +378,6 @@ static size_t rapl_zones(const struct source *s, struct source_zone *ret, size_t
 
 const struct source_ops source_rapl = {
 	.id = SOURCE_RAPL,
-	.name = "rapl",
-	.is_estimate = false,
-	.node_rank = 6,
 	.open = rapl_open,
 	.read = rapl_read,
 	.describe = rapl_describe,

@@ -29,4 +29,4 @@ static int redfish_open(const struct source_env *env, struct source **ret, struc
 	return helper_source_open(&setup, env, ret, err);
 }
 
-HELPER_SOURCE(redfish, .id = SOURCE_REDFISH, .node_rank = 4);
+HELPER_SOURCE(redfish, .id = SOURCE_REDFISH);

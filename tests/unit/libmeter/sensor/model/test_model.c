@@ -160,11 +160,14 @@ static void test_read(void)
 
 int main(void)
 {
+	unsigned int id;
+
 	is_int(source_builtin[0]->id, SOURCE_EXTERNAL, "the site's own meter is the first source");
 	is_int(source_builtin[source_nbuiltin - 1]->id, SOURCE_MODEL, "the model is the last");
-	ok(source_model.is_estimate && !source_rapl.is_estimate, "the model is an estimate, RAPL is not");
-	is_str(source_rapl.name, source_name(SOURCE_RAPL), "RAPL's name is the one in the table");
-	is_str(source_model.name, source_name(SOURCE_MODEL), "the model's name, too");
+	ok(source_is_estimate(SOURCE_MODEL) && !source_is_estimate(SOURCE_RAPL),
+	   "the model is an estimate, RAPL is not");
+	for (id = 0; id < SOURCE_N; id++)
+		is_int(source_builtin[id]->id, (int)id, source_name((enum source_id)id));
 	test_open();
 	test_real_machine();
 	test_read();
