@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# conf_page.awk - ceems.conf(5), or with -v example=1 ceems.conf.example, from the rows of all settings, the details of
-# sinks and sensors, and the page:
+# conf_page.awk - ceems.conf(5), or with -v example=1 ceems.conf.example, from the rows of all settings, the table of the
+# energy sources, the details of sinks and sensors, and the page:
 #
-#	awk -f page.awk -f conf_page.awk settings_rows.h settings_pages.man ceems.conf.5.in
+#	awk -f page.awk -f conf_page.awk settings_rows.h sources.def settings_pages.man ceems.conf.5.in
 #
 # A key comes after the heading ".SS SECTION" of its row. The page orders a section's keys: below "@KEY NAME@" is the
 # detail of a key. A key that the page does not name comes before the first one of the section that follows by alphabet.
 # At the line "@SECTIONS@" are the sections that the page does not name, by alphabet.
+#
+# At the line "@SOURCES@" is what the details say below "@SOURCE NAME@" of each source, by kind and place. "@PLACES@" and
+# "@NODE PLACES@" are the orders of preference, and "@FILES@" the sections that the details have below "@FILES@".
 
 # The texts of ROW into f[1..], without the quotes.
 function texts(row,    n, s)
@@ -67,6 +70,45 @@ function print_rest(name,    i)
 			print_key(key[i])
 }
 
+# A row of sources.def.
+function add_source(row,    f, note)
+{
+	split(row, f, ", *")
+	at_place[f[3] ~ /^[0-9]+$/ ? f[3] : "last"] = f[2]
+	kind[f[2]] = f[4]
+	match(row, /"[^"]*"/)
+	note = substr(row, RSTART + 1, RLENGTH - 2)
+	if (f[5])
+		node_place[f[5]] = f[2] (note == "" ? "" : " (" note ")")
+	nsources++
+}
+
+function print_sources(    kinds, k, i)
+{
+	split("SENSOR_LOCAL SENSOR_BMC SENSOR_GPU", kinds, " ")
+	for (k = 1; k in kinds; k++)
+		for (i = 0; i < nsources; i++)
+			if (kind[at_place[i]] == kinds[k])
+				print_detail(detail["SOURCE " at_place[i]])
+	print_detail(detail["SOURCE " at_place["last"]])
+}
+
+# The sources that measure parts of the node, by place.
+function part_places(    i, text)
+{
+	for (i = 0; i < nsources; i++)
+		if (kind[at_place[i]] ~ /LOCAL|GPU/)
+			text = text (text == "" ? "" : ", ") at_place[i]
+	return text "."
+}
+
+function node_places(    i, text)
+{
+	for (i = 1; i in node_place; i++)
+		text = text (text == "" ? "" : ", ") node_place[i]
+	return text "."
+}
+
 function begin_section(title)
 {
 	here = title
@@ -93,7 +135,14 @@ function print_sections(    i, first)
 FNR == 1 { files++ }
 
 # rows: a row is one or more lines
-files == 1 && /^SETTING\(/ { row = ""; is_row = 1 }
+files <= 2 && /^(SETTING|SOURCE)\(/ { row = ""; is_row = 1 }
+files == 2 && is_row {
+	row = row $0
+	if (/\)$/) {
+		add_source(row)
+		is_row = 0
+	}
+}
 files == 1 && is_row {
 	row = row $0
 	if (/\)$/) {
@@ -107,15 +156,21 @@ files == 1 && is_row {
 		is_row = 0
 	}
 }
-files == 1 { next }
+files <= 2 { next }
 
-files == 2 && /^@KEY .*@$/ {
+files == 3 && /^@KEY .*@$/ {
 	of = substr($0, 6, length($0) - 6)
 	if (!(of in help))
 		fail(FILENAME ": no key " of)
 	next
 }
-files == 2 { detail[of] = detail[of] $0 "\n"; next }
+files == 3 && /^@(SOURCE .*|FILES)@$/ {
+	of = substr($0, 2, length($0) - 2)
+	if (of ~ /^SOURCE / && !(substr(of, 8) in kind))
+		fail(FILENAME ": no source " of)
+	next
+}
+files == 3 { detail[of] = detail[of] $0 "\n"; next }
 
 { page[++nlines] = $0 }
 /^@KEY .*@$/ { is_named[substr($0, 6, length($0) - 6)] = 1 }
@@ -136,7 +191,15 @@ END {
 		if (line == "@SECTIONS@") {
 			print_sections()
 			here = ""
-		} else if (line ~ /^@KEY .*@$/) {
+		} else if (line == "@SOURCES@")
+			print_sources()
+		else if (line == "@PLACES@")
+			print_line(part_places())
+		else if (line == "@NODE PLACES@")
+			print_line(node_places())
+		else if (line == "@FILES@")
+			print_detail(detail["FILES"])
+		else if (line ~ /^@KEY .*@$/) {
 			name = substr(line, 6, length(line) - 6)
 			if (!(name in help) || section[name] != here)
 				fail("no key " name " in section " here)

@@ -13,7 +13,7 @@
 #define NODE_MODULE_FILE "ceems_node.so"
 #define NODE_MODULE_SYMBOL "ceems_node"
 #define NODE_MODULE_ABI \
-	2 /* version of the table below and of struct settings; the module and the plugin are
+	3 /* version of the table below and of struct settings; the module and the plugin are
 			     built together */
 
 /* The module's functions; each does what sampler_<name>() does. */

@@ -51,7 +51,8 @@ is "$(restarts PrometheusUrl)" "" "PrometheusUrl: only commands read it"
 is "$(restarts PerfDefault)" "" "PerfDefault: each step reads it"
 
 page() {
-	awk "$@" -f "$top_srcdir/src/cmd/page.awk" -f "$top_srcdir/src/cmd/conf_page.awk" "$rows" "$work/pages" \
+	awk "$@" -f "$top_srcdir/src/cmd/page.awk" -f "$top_srcdir/src/cmd/conf_page.awk" "$rows" \
+		"$top_srcdir/src/libcore/sources.def" "$work/pages" \
 		"$top_srcdir/src/cmd/ceems.conf.5.in"
 }
 has "$(page)" '

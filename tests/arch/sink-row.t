@@ -82,7 +82,8 @@ printf 'Sinks=count\nCountFile=%s\n' "$work/count" >"$work/ceems.conf"
 is "$("$work/program" "$work/ceems.conf" "$work/store" 2>&1)" "settled 2" "Sinks accepts it, and it takes records"
 is "$(cat "$work/count")" "c/1/0
 c/2/0" "they are in the file that its key names"
-page=$(awk -f "$top_srcdir/src/cmd/page.awk" -f "$top_srcdir/src/cmd/conf_page.awk" "$rows" "$work/pages" \
+page=$(awk -f "$top_srcdir/src/cmd/page.awk" -f "$top_srcdir/src/cmd/conf_page.awk" "$rows" \
+	"$top_srcdir/src/libcore/sources.def" "$work/pages" \
 	"$top_srcdir/src/cmd/ceems.conf.5.in")
 has "$page" '
 .SS Count
