@@ -11,6 +11,7 @@ cd "$top_srcdir" || exit 1
 # see its rows. bpf/probes.h, a layer of one file, is the contract between the BPF programs and their reader.
 sinks=$(sed -n 's|^SINK(\([^,]*\),.*|src/libsink/\1|p' src/libcore/sinks.def)
 sensors=$(sed -n 's|^SOURCE([^,]*, \([^,]*\),.*|src/libmeter/sensor/\1|p' src/libcore/sources.def)
+helpers=$(for file in src/helpers/*/build.am; do echo "${file%/*}"; done)
 layers="
 src/libutil
 src/libcore
@@ -31,14 +32,7 @@ src/libstore
 src/libhttps
 src/libsink
 $sinks
-src/helpers/external
-src/helpers/gpu
-src/helpers/hwmon
-src/helpers/ipmi
-src/helpers/redfish
-src/helpers/series
-src/helpers/textfile
-src/helpers/trace
+$helpers
 src/profiler
 src/factors
 slurmdb
