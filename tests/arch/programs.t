@@ -79,6 +79,7 @@ listed+=' tests/guest/fakerapl/fakerapl.c' # tests/guest/run builds it for the g
 listed+=' tests/arch/record_field.c'         # record-field.t builds it
 listed+=' tests/arch/columns.c'              # column-row.t builds it
 listed+=' tests/arch/setting_row.c'          # setting-row.t builds it
+listed+=' tests/arch/sensor_row.c'           # sensor-row.t builds it
 listed+=' tests/arch/sink_row.c'             # sink-row.t builds it
 
 # what a Makefile compiles is in its lists of sources or, if a program has no list, has the program's name
