@@ -10,6 +10,7 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/trust.h"
+#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 #define TABLE_MAX_BYTES (1024 * 1024)
@@ -213,7 +214,7 @@ int emission_foreach(const char *path,
 	_cleanup_free_ char *text = NULL;
 	int rc = read_table(path, &text, err);
 
-	return rc < 0 ? rc : walk(path, text, each, ctx, err);
+	return rc < 0 ? rc : walk(path, text + utf8_bom(text), each, ctx, err);
 }
 
 struct search {

@@ -10,6 +10,7 @@
 #include "src/libutil/parse.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/trust.h"
+#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 #define FIELDS 8
@@ -181,7 +182,7 @@ static int parse_text(const char *name, char *text, size_t len, struct factor_se
 
 	if (strlen(text) != len)
 		return errmsg_set(err, -EINVAL, "%s: not a text file", name);
-	rc = read_lines(&r, text, err);
+	rc = read_lines(&r, text + utf8_bom(text), err);
 	if (rc == 0 && r.n)
 		qsort(r.row, r.n, sizeof(*r.row), by_point);
 	if (rc == 0)

@@ -4,10 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/libutil/utf8.h"
+
 void csv_init(struct csv *c, const char *file, char *text, size_t len)
 {
+	char *begin = text + utf8_bom(text);
+
 	*c = (struct csv){
-		.file = file, .next = text, .end = text + len, .line_begin = text, .line = 1, .column = 1
+		.file = file, .next = begin, .end = text + len, .line_begin = begin, .line = 1, .column = 1
 	};
 }
 

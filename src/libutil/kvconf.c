@@ -11,6 +11,7 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/trust.h"
+#include "src/libutil/utf8.h"
 
 #define KVCONF_MAX_BYTES (1u << 20)
 #define KVCONF_MAX_KEYS 256
@@ -295,7 +296,7 @@ int kvconf_read_all(const char *path, const struct kvconf_key *keys, size_t nkey
 	if (strlen(text) != len)
 		rc = errmsg_set(err, -EINVAL, "%s: contains a NUL byte", path);
 	else
-		rc = read_lines(&r, text, on_error, arg, err);
+		rc = read_lines(&r, text + utf8_bom(text), on_error, arg, err);
 	explicit_bzero(text, len); /* the file may hold passwords */
 	return rc;
 }

@@ -22,6 +22,11 @@ static const struct lead {
 	{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
 };
 
+size_t utf8_bom(const char *text)
+{
+	return strncmp(text, "\xef\xbb\xbf", 3) ? 0 : 3;
+}
+
 size_t utf8_sequence(const char *p, size_t left)
 {
 	const unsigned char *u = (const unsigned char *)p;

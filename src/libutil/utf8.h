@@ -13,6 +13,12 @@
 #include "src/libutil/must_check.h"
 
 /*
+ * Length of the byte order mark at the begin of TEXT, which spreadsheets and editors of Windows write: 3;
+ * or 0: there is none. TEXT is NUL-ended.
+ */
+size_t utf8_bom(const char *text);
+
+/*
  * Length (1 to 4 bytes) of the well-formed UTF-8 sequence at P; 0: none begins there. LEFT, 1 or
  * more, is how many bytes are left. Overlong forms, surrogates and code points above U+10FFFF are
  * not well-formed (Unicode Standard, table 3-7).

@@ -19,6 +19,7 @@ static const struct {
 	{ "", -ENOENT, ": no country 'FR'" },
 	{ "code,year\n", -EINVAL, ":1: not 'iso2,iso3,year,gco2e_per_kwh,country'" },
 	{ HEAD "DE,DEU,2024,344.14,Germany\n", -ENOENT, ": no country 'FR'" },
+	{ "\xef\xbb\xbf" HEAD "DE,DEU,2024,344.14,Germany\n", -ENOENT, ": no country 'FR'" },
 	{ HEAD "FX,FXX,2024,44.18,fr\n", -ENOENT, ": no country 'FR'; did you mean FX?" },
 	{ HEAD "FR,FRA,2024,44.18\n", -EINVAL, ":2: fewer than 5 fields" },
 	{ HEAD "FRA,FR,2024,44.18,France\n", -EINVAL, ":2: not an ISO 3166 code" },

@@ -76,6 +76,17 @@ static void test_bad(void)
 	is_u64(s.n, 77, "and nothing is touched");
 }
 
+static void test_mark(void)
+{
+	static const char text[] = "\xef\xbb\xbf" HEAD GOOD;
+	struct factor_series s = { 0 };
+	struct errmsg err = { 0 };
+
+	is_int(factor_series_parse("x.csv", text, strlen(text), &s, &err), 0, "a byte order mark is read");
+	is_u64(s.n, 1, "  with the point");
+	factor_series_fini(&s);
+}
+
 static struct factor_point point(uint64_t from, uint64_t until, uint64_t mg)
 {
 	return (struct factor_point){
@@ -227,6 +238,7 @@ static void test_file(void)
 int main(void)
 {
 	test_bad();
+	test_mark();
 	test_add();
 	test_at();
 	test_file();

@@ -51,6 +51,7 @@ static void test_csv(void)
 		{ "a,b\r\n\"c\"d\n", "f.csv:2:4: a quote or CR within a field" },
 		{ "a,b\n\"c\nd\",e\n\"f", "f.csv:4:1: a quote that does not end" },
 		{ "a\rb\n", "f.csv:1:2: a quote or CR within a field" },
+		{ "\xef\xbb\xbf\"", "f.csv:1:1: a quote that does not end" },
 		{ "\"", "f.csv:1:1: a quote that does not end" },
 		{ "", "" },
 		{ "\n", "/" },
@@ -60,6 +61,7 @@ static void test_csv(void)
 		{ "a,b\r\nc,d\r\n", "a|b/c|d/" },
 		{ "\"a,\"\"b\"\"\",\"\"\n", "a,\"b\"|/" },
 		{ "\"a\"", "a/" },
+		{ "\xef\xbb\xbf\"a\",b\n", "a|b/" },
 	};
 	size_t i;
 

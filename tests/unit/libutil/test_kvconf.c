@@ -45,6 +45,8 @@ static const struct {
 	{ "On=yes\nON=no\n", ":2: On: already set in line 1" },
 	{ "Every=5 parsecs", ":1: Every: '5 parsecs' is not a duration (250ms, 1s, 5m, 2h, 1d)" },
 	{ "Watts=99999999999999999999", ":1: Watts: '99999999999999999999' is too large" },
+	{ "\xef\xbb\xbf# of Windows\nNome=x\n", ":2: Nome: unknown key; did you mean Name?" },
+	{ "\xef\xbb\xbfName=x\n", NULL },
 	{ "", NULL },
 	{ "  name = \"a # b\"  # comment\nEvery=250ms\r\nPath=/x\nUrl=HTTPS://[::1]/\nWatts=12.5", NULL },
 };
