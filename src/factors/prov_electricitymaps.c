@@ -8,10 +8,12 @@
  * Interface: GET /v3/carbon-intensity/history?zone=Z with the header auth-token returns the last 24
  * hours:
  * {"zone": "DE", "history": [{"datetime": "2026-11-22T10:00:00.000Z", "carbonIntensity": 413,
- * "emissionFactorType": "lifecycle", "isEstimated": false, ..}, ..]} in gCO2eq/kWh. A point lasts
- * an hour, unless "temporalGranularity" says otherwise.
+ * "emissionFactorType": "lifecycle", "isEstimated": false, "updatedAt": .., ..}, ..]} in gCO2eq/kWh. A point
+ * lasts an hour, unless "temporalGranularity" says otherwise. Of two points of one time, the one that was
+ * updated later replaces the other.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/factors/provider.h"
@@ -89,6 +91,48 @@ static int parse_hour(const struct provider_ask *ask, json_t *v, uint64_t length
 	return provider_push(ret, ask, from_s, from_s + length_s, mg, note, err);
 }
 
+/* An item of the list with its times, in seconds since the epoch. */
+struct revision {
+	uint64_t from_s, updated_s;
+	json_t *item;
+};
+
+static int compare_revisions(const void *a, const void *b)
+{
+	const struct revision *x = a;
+	const struct revision *y = b;
+
+	if (x->from_s != y->from_s)
+		return x->from_s < y->from_s ? -1 : 1;
+	return (x->updated_s > y->updated_s) - (x->updated_s < y->updated_s);
+}
+
+/* Makes the values null that a later revision in LIST replaces. */
+static int forget_replaced(const json_t *list, struct errmsg *err)
+{
+	_cleanup_free_ struct revision *r = calloc(json_array_size(list) + 1, sizeof(*r));
+	size_t n = 0, last;
+	size_t i;
+
+	if (!r)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	for (i = 0; i < json_array_size(list); i++) {
+		r[n].item = json_array_get(list, i);
+		if (provider_time(json_object_get(r[n].item, "datetime"), &r[n].from_s, NULL) == 0 &&
+		    provider_time(json_object_get(r[n].item, "updatedAt"), &r[n].updated_s, NULL) == 0)
+			n++;
+	}
+	qsort(r, n, sizeof(*r), compare_revisions);
+	last = n ? n - 1 : 0;
+	for (i = last; i-- > 0;)
+		if (r[i].from_s != r[last].from_s)
+			last = i;
+		else if (r[i].updated_s < r[last].updated_s &&
+			 json_object_set_new(r[i].item, "carbonIntensity", json_null()) < 0)
+			return errmsg_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
 		     struct errmsg *err)
 {
@@ -96,13 +140,17 @@ static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret,
 
 	if (rc == 0)
 		rc = parse_granularity(json_object_get(root, "temporalGranularity"), ret_length_s, err);
-	return rc < 0 ? rc : provider_array(root, "history", ret, err);
+	if (rc == 0)
+		rc = provider_array(root, "history", ret, err);
+	return rc < 0 ? rc : forget_replaced(*ret, err);
 }
 
 static int prov_electricitymaps_parse(const struct provider_ask *ask, const char *text, size_t len,
 				      struct points *ret, struct errmsg *err)
 {
-	static const struct provider_list list = { .find = find_list, .item = parse_hour };
+	static const struct provider_list list = { .find = find_list,
+						   .time = "datetime",
+						   .item = parse_hour };
 
 	return provider_parse_list(&list, ask, text, len, ret, err);
 }

@@ -61,49 +61,73 @@ static int find_columns(json_t *root, struct columns *ret, struct errmsg *err)
 	return 0;
 }
 
+#define UNKNOWN UINT64_MAX /* a value in mg/kWh: its time only says where the point before ends */
+
+/* Reads value I, or else its forecast. -EINVAL: ERR says why it is skipped. */
+static int parse_value(const struct columns *c, size_t i, uint64_t *ret_mg, const char **ret_note,
+		       struct errmsg *err)
+{
+	int rc = provider_number(json_array_get(c->value, i), 1000, ret_mg, err);
+
+	*ret_note = "";
+	if (rc != -ENODATA)
+		return rc;
+	*ret_note = "forecast";
+	return provider_number(json_array_get(c->forecast, i), 1000, ret_mg, err);
+}
+
 static int parse_columns(const struct provider_ask *ask, const struct columns *c, struct points *ret,
 			 struct errmsg *err)
 {
+	char at[RFC3339_SIZE];
 	uint64_t from_s, mg;
 	const char *note;
 	size_t i;
 	int rc;
 
 	for (i = 0; i < json_array_size(c->time); i++) {
-		note = "";
-		rc = provider_number(json_array_get(c->value, i), 1000, &mg, err);
-		if (rc == -ENODATA) {
-			note = "forecast";
-			rc = provider_number(json_array_get(c->forecast, i), 1000, &mg, err);
+		struct errmsg why = { 0 };
+
+		rc = parse_value(c, i, &mg, &note, &why);
+		if (provider_number(json_array_get(c->time, i), 1, &from_s, NULL) < 0) {
+			if (rc != -ENODATA)
+				points_skip(ret, "a value without a time (value %zu)", i + 1);
+			continue;
 		}
-		if (rc == 0 && provider_number(json_array_get(c->time, i), 1, &from_s, NULL) < 0)
-			rc = errmsg_set(err, -EINVAL, "a value without a time");
-		if (rc == 0)
-			rc = provider_push(ret, ask, from_s, from_s, mg, note, err);
-		if (rc < 0 && rc != -ENODATA)
+		rfc3339_utc(from_s, at);
+		if (rc == -EINVAL)
+			points_skip(ret, "%s (value %zu, %s)", why.text, i + 1, at);
+		rc = provider_push(ret, ask, from_s, from_s, rc < 0 ? UNKNOWN : mg, note, err);
+		if (rc < 0)
 			return rc;
 	}
 	return 0;
 }
 
 /*
- * Sets the end of each point. Countries have quarters of an hour or hours: a point ends where the
- * next begins, but after an hour at most.
+ * Sets the end of each point, and drops those without a value. Countries have quarters of an hour or hours: a
+ * point ends at the next time of the answer, but after an hour at most.
  */
 static void close_points(struct points *p, enum emission_scope scope)
 {
 	uint64_t length_s = QUARTER_S;
+	size_t n = 0, next = 0;
 	size_t i;
 
+	points_sort(p);
 	for (i = 0; i < p->n; i++) {
-		uint64_t from_s = p->point[i].from_s;
+		struct factor_point point = p->point[i];
 
-		if (i + 1 < p->n && p->point[i + 1].from_s > from_s &&
-		    p->point[i + 1].from_s - from_s <= HOUR_S)
-			length_s = p->point[i + 1].from_s - from_s;
-		p->point[i].until_s = from_s + length_s;
-		p->point[i].factor.scope = scope;
+		while (next < p->n && p->point[next].from_s <= point.from_s)
+			next++;
+		if (next < p->n && p->point[next].from_s - point.from_s <= HOUR_S)
+			length_s = p->point[next].from_s - point.from_s;
+		point.until_s = point.from_s + length_s;
+		point.factor.scope = scope;
+		if (point.factor.mg_per_kwh != UNKNOWN)
+			p->point[n++] = point;
 	}
+	p->n = n;
 }
 
 static int prov_energycharts_parse(const struct provider_ask *ask, const char *text, size_t len,
@@ -120,7 +144,7 @@ static int prov_energycharts_parse(const struct provider_ask *ask, const char *t
 		rc = parse_columns(ask, &c, ret, err);
 	json_decref(root);
 	close_points(ret, ask->conf->scope);
-	return rc;
+	return rc < 0 ? rc : points_check(ret, err);
 }
 
 static int parse_scope(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)

@@ -23,12 +23,18 @@ static int prov_file_fetch(struct fetch *f, const struct provider_ask *ask, cons
 	return rc < 0 ? rc : fetch_file(f, ask->conf->file, ret_text, ret_len, err);
 }
 
+static void skip_line(void *ctx, const char *text)
+{
+	points_skip(ctx, "%s", text);
+}
+
 static int prov_file_parse(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
 			   struct errmsg *err)
 {
 	struct factor_series s = { 0 };
 	size_t i;
-	int rc = factor_series_parse(*ask->conf->file ? ask->conf->file : "file", text, len, &s, err);
+	int rc = factor_series_parse_all(*ask->conf->file ? ask->conf->file : "file", text, len, skip_line,
+					 ret, &s, err);
 
 	for (i = 0; rc == 0 && i < s.n; i++) {
 		const struct factor_point *p = &s.point[i];
@@ -44,7 +50,7 @@ static int prov_file_parse(const struct provider_ask *ask, const char *text, siz
 			       p->factor.source);
 	}
 	factor_series_fini(&s);
-	return rc;
+	return rc < 0 ? rc : points_check(ret, err);
 }
 
 const struct provider provider_file = {

@@ -6,7 +6,8 @@
  *
  * Interface: Opendatasoft Explore API v2.1, GET catalog/datasets/DATASET/records returns at most
  * 100 records: {"results": [{"date_heure": "2026-11-22T10:00:00+00:00", "taux_co2": 32, ..}, ..]}.
- * There is one record per quarter of an hour of the day; taux_co2 is null for those to come.
+ * There is one record per quarter of an hour of the day; taux_co2 is null for those to come. The newest
+ * come first, so that the limit of 100 cuts old ones.
  */
 #include <errno.h>
 
@@ -43,22 +44,6 @@ static int parse_record(const struct provider_ask *ask, json_t *v, uint64_t leng
 	return provider_push(ret, ask, from_s, from_s + length_s, mg, "", err);
 }
 
-/*
- * Puts the points in the order of time. The answer has the newest first, so that its limit of 100
- * cuts old ones.
- */
-static void reverse(struct points *p)
-{
-	size_t i;
-
-	for (i = 0; i < p->n / 2; i++) {
-		struct factor_point t = p->point[i];
-
-		p->point[i] = p->point[p->n - 1 - i];
-		p->point[p->n - 1 - i] = t;
-	}
-}
-
 static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
 		     struct errmsg *err)
 {
@@ -70,11 +55,11 @@ static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret,
 static int prov_rte_parse(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
 			  struct errmsg *err)
 {
-	static const struct provider_list list = { .find = find_list, .item = parse_record };
-	int rc = provider_parse_list(&list, ask, text, len, ret, err);
+	static const struct provider_list list = { .find = find_list,
+						   .time = "date_heure",
+						   .item = parse_record };
 
-	reverse(ret);
-	return rc;
+	return provider_parse_list(&list, ask, text, len, ret, err);
 }
 
 const struct provider provider_rte = {

@@ -96,7 +96,9 @@ static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret,
 static int prov_uk_parse(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
 			 struct errmsg *err)
 {
-	static const struct provider_list list = { .find = find_list, .item = parse_half_hour };
+	static const struct provider_list list = { .find = find_list,
+						   .time = "from",
+						   .item = parse_half_hour };
 
 	return provider_parse_list(&list, ask, text, len, ret, err);
 }

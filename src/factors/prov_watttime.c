@@ -153,7 +153,9 @@ static int find_list(const struct provider_ask *ask, json_t *root, json_t **ret,
 static int prov_watttime_parse(const struct provider_ask *ask, const char *text, size_t len,
 			       struct points *ret, struct errmsg *err)
 {
-	static const struct provider_list list = { .find = find_list, .item = parse_point };
+	static const struct provider_list list = { .find = find_list,
+						   .time = "point_time",
+						   .item = parse_point };
 
 	return provider_parse_list(&list, ask, text, len, ret, err);
 }

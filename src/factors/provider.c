@@ -2,12 +2,15 @@
 #include "src/factors/provider.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "src/libutil/fileio.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/trust.h"
+#include "src/libutil/utf8.h"
 #include "src/libutil/util.h"
 
 /* --- points -------------------------------------------------------------------------------- */
@@ -16,6 +19,35 @@ void points_fini(struct points *p)
 {
 	free(p->point);
 	*p = (struct points){ 0 };
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	return factor_point_compare(a, b);
+}
+
+void points_sort(struct points *p)
+{
+	if (p->n)
+		qsort(p->point, p->n, sizeof(*p->point), compare_points);
+}
+
+void points_skip(struct points *p, const char *fmt, ...)
+{
+	char text[sizeof(p->skipped[0].text)];
+	va_list ap;
+
+	if (p->nskipped++ >= POINTS_SKIPPED_MAX)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)errmsg_set(&p->skipped[p->nskipped - 1], 0, "%s", text);
+}
+
+int points_check(const struct points *p, struct errmsg *err)
+{
+	return p->nskipped && !p->n ? errmsg_set(err, -EINVAL, "%s", p->skipped[0].text) : 0;
 }
 
 int provider_push(struct points *p, const struct provider_ask *ask, uint64_t from_s, uint64_t until_s,
@@ -43,19 +75,65 @@ int provider_push(struct points *p, const struct provider_ask *ask, uint64_t fro
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
+/* Returns the length of the word at P that Python writes for a number which JSON does not have; 0: none. */
+static size_t odd_number(const char *p)
+{
+	static const char *const words[] = { "NaN", "Infinity", "-Infinity" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strncmp(p, words[i], strlen(words[i])))
+			return strlen(words[i]);
+	return 0;
+}
+
+/*
+ * Replaces in TEXT what would make the parser refuse all of it because of one value: a NaN becomes a text
+ * of the same length, and a byte that is not UTF-8 a question mark.
+ */
+static void mend_json(char *text, size_t len)
+{
+	const char *end = text + len;
+	bool in_text = false;
+	char *p = text;
+	size_t n;
+
+	for (; p < end; p += n) {
+		n = utf8_sequence(p, (size_t)(end - p));
+		if (!n) {
+			*p = '?';
+			n = 1;
+		} else if (in_text && *p == '\\' && utf8_sequence(p + 1, 1) == 1) {
+			n = 2;
+		} else if (*p == '"') {
+			in_text = !in_text;
+		} else if (!in_text && odd_number(p)) {
+			n = odd_number(p);
+			p[0] = p[n - 1] = '"';
+		}
+	}
+}
+
 int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err)
 {
-	size_t blanks = strspn(text, " \t\r\n");
+	size_t begin = utf8_bom(text);
+	_cleanup_free_ char *mended = NULL;
 	struct errmsg why = { 0 };
 	int rc;
 
-	if (blanks == len)
+	begin += strspn(text + begin, " \t\r\n");
+	if (begin == len)
 		return errmsg_set(err, -EINVAL, "the answer is empty");
-	if (text[blanks] == '<')
+	if (text[begin] == '<')
 		return errmsg_set(err, -EINVAL, "the answer is HTML, not JSON");
 	if (strlen(text) != len)
 		return errmsg_set(err, -EINVAL, "the answer is not JSON: a NUL byte");
-	rc = exactjson_load(text, len, ret, &why);
+	mended = strdup(text + begin);
+	if (!mended)
+		return errmsg_set(err, -ENOMEM, "out of memory");
+	len -= begin;
+	mend_json(mended, len);
+	rc = exactjson_load(mended, len, ret, &why);
 	return rc < 0 ? errmsg_set(err, rc, "the answer is not JSON: %s", why.text) : 0;
 }
 
@@ -66,6 +144,22 @@ int provider_array(json_t *o, const char *name, json_t **ret, struct errmsg *err
 	if (!json_is_array(v))
 		return errmsg_set(err, -EINVAL, "the answer has no list '%s'", name);
 	*ret = v;
+	return 0;
+}
+
+/* Parses item V, number I of its list. Skips the item if it cannot be read. */
+static int parse_item(const struct provider_list *l, const struct provider_ask *ask, json_t *v, size_t i,
+		      uint64_t length_s, struct points *ret, struct errmsg *err)
+{
+	const json_t *at = json_object_get(v, l->time);
+	const char *time = exactjson_is_text(at) ? json_string_value(at) : NULL;
+	struct errmsg why = { 0 };
+	int rc = json_is_object(v) ? l->item(ask, v, length_s, ret, &why) :
+				     errmsg_set(&why, -EINVAL, "a value is not an object");
+
+	if (rc != -EINVAL)
+		return rc < 0 ? errmsg_set(err, rc, "%s", why.text) : 0;
+	points_skip(ret, "%s (value %zu%s%.40s)", why.text, i + 1, time ? ", " : "", time ? time : "");
 	return 0;
 }
 
@@ -82,9 +176,9 @@ int provider_parse_list(const struct provider_list *l, const struct provider_ask
 		return rc;
 	rc = l->find(ask, root, &list, &length_s, err);
 	for (i = 0; rc == 0 && i < json_array_size(list); i++)
-		rc = l->item(ask, json_array_get(list, i), length_s, ret, err);
+		rc = parse_item(l, ask, json_array_get(list, i), i, length_s, ret, err);
 	json_decref(root);
-	return rc;
+	return rc < 0 ? rc : points_check(ret, err);
 }
 
 int provider_time(const json_t *v, uint64_t *ret_s, struct errmsg *err)
@@ -147,6 +241,8 @@ int provider_secret(const char *key, const char *path, char *buf, size_t size, s
 	n = fileio_pread_all(fd, buf, size);
 	if (n < 0)
 		return errmsg_errno(err, (int)n, "%s", path);
+	n -= (ssize_t)utf8_bom(buf);
+	memmove(buf, buf + utf8_bom(buf), (size_t)n + 1);
 	len = strcspn(buf, "\r\n");
 	/* the file must have one line, because it becomes one line of a header */
 	rc = !len || len + strspn(buf + len, "\r\n") != (size_t)n ? -EINVAL : 0;

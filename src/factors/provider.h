@@ -24,12 +24,25 @@
  */
 #define PROVIDER_WINDOW_S 86400
 
-/* Points in the order of the answer. */
+#define POINTS_SKIPPED_MAX 5 /* skipped values that are described */
+
+/* Points of an answer: in its order until validate_points() sorts them. */
 struct points {
 	struct factor_point *point; /* owned */
 	size_t n, room;
+	/* values that were skipped, because they cannot be true or be read; the first ones are described */
+	size_t nskipped;
+	struct errmsg skipped[POINTS_SKIPPED_MAX];
 };
 void points_fini(struct points *p);
+
+/* Sorts the points by region, kind and time. */
+void points_sort(struct points *p);
+
+/* Counts a skipped value; the text says what is wrong with it, and which one it is. */
+void points_skip(struct points *p, const char *fmt, ...) _printf_(2, 3);
+/* -EINVAL: all values of the answer were skipped. ERR then has the first reason. */
+int points_check(const struct points *p, struct errmsg *err);
 
 struct provider_ask {
 	const struct provider_conf *conf; /* settings of the provider */
@@ -67,8 +80,9 @@ struct provider {
 	int (*fetch)(struct fetch *f, const struct provider_ask *ask, const char **ret_text, size_t *ret_len,
 		     struct errmsg *err);
 	/*
-	 * Appends the answer's points to RET; values that are null are skipped. -EINVAL: ERR says
-	 * why it is not the answer to ASK.
+	 * Appends the answer's points to RET, in any order. Values that are null are left out. Calls
+	 * points_skip() for each value that cannot be read. -EINVAL: ERR says why it is not the answer to
+	 * ASK, or why no value can be read.
 	 */
 	int (*parse)(const struct provider_ask *ask, const char *text, size_t len, struct points *ret,
 		     struct errmsg *err);
@@ -93,8 +107,9 @@ const struct provider_conf *provider_conf_of(const struct provider *p, const str
 	}
 
 /*
- * Parses TEXT as JSON; the caller frees *RET with json_decref(). TEXT is NUL-ended. -EINVAL: empty,
- * HTML, or not JSON; -ENOMEM.
+ * Parses TEXT as JSON; the caller frees *RET with json_decref(). TEXT is NUL-ended and may have a byte
+ * order mark. NaN, Infinity, and bytes that are not UTF-8, become texts. -EINVAL: empty, HTML, or not JSON;
+ * -ENOMEM.
  */
 int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err) _must_check_;
 
@@ -106,12 +121,16 @@ struct provider_list {
 	 */
 	int (*find)(const struct provider_ask *ask, json_t *root, json_t **ret, uint64_t *ret_length_s,
 		    struct errmsg *err);
-	/* Appends the point of item V to RET. */
+	const char *time; /* the name of an item's time; it names an item that is skipped */
+	/* Appends the point of item V to RET. -EINVAL: the item is skipped, and ERR says why. */
 	int (*item)(const struct provider_ask *ask, json_t *v, uint64_t length_s, struct points *ret,
 		    struct errmsg *err);
 };
 
-/* Parses TEXT and appends the points of all its items to RET. Returns 0 or -errno. */
+/*
+ * Parses TEXT and appends the points of all its items to RET. Items that item() refuses are skipped.
+ * Returns 0 or -errno; -EINVAL also if all items were skipped.
+ */
 int provider_parse_list(const struct provider_list *l, const struct provider_ask *ask, const char *text,
 			size_t len, struct points *ret, struct errmsg *err) _must_check_;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * validate.h - checks whether an answer is plausible. A wrong answer is refused as a whole, with
- * the reason. If only some points are doubtful, those points are left out.
+ * validate.h - checks whether the points of an answer are plausible. Points that cannot be true are skipped,
+ * with the reason. Doubtful points are left out until a person accepts them.
  */
 #ifndef CEEMS_FACTORS_VALIDATE_H
 #define CEEMS_FACTORS_VALIDATE_H
@@ -24,9 +24,11 @@
 #define VALIDATE_LENGTH_MAX_S 86400
 
 /*
- * Checks the points P against KNOWN, the present series, and removes those that must not be stored.
- * -EINVAL: P has no value, times that go backwards or lie in the future, or a value above any
- * grid's. Returns 0 otherwise. *RET_DOUBTS is how many points were left out because they are over
+ * Checks the points P against KNOWN, the present series, sorts them, and removes those that must not be
+ * stored. Calls points_skip() for a point with a length or time that cannot be, or a value above any grid's;
+ * for points that overlap; and for points of the same time with different values, unless one is a forecast or
+ * an estimate, which the other one replaces. -EINVAL: no point is left, and ERR says why; -ENOMEM.
+ * Returns 0 otherwise. *RET_DOUBTS is how many points were left out because they are over
  * VALIDATE_TIMES, or under 1/VALIDATE_TIMES, of the provider's last value; ERR then describes the
  * first. With ACCEPT such points are kept.
  */

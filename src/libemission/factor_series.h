@@ -51,6 +51,13 @@ void factor_series_fini(struct factor_series *s);
 int factor_series_parse(const char *name, const char *text, size_t len, struct factor_series *ret,
 			struct errmsg *err) _must_check_;
 /*
+ * factor_series_parse() for points that will be settled: points may overlap, and a line that is wrong is
+ * left out and told to ON_ERROR.
+ */
+int factor_series_parse_all(const char *name, const char *text, size_t len,
+			    void (*on_error)(void *ctx, const char *text), void *ctx,
+			    struct factor_series *ret, struct errmsg *err);
+/*
  * factor_series_parse() for the file PATH. -ENOENT: no such file. It may block as long as the file
  * system does, so threads of slurmd must not call it.
  */

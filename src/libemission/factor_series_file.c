@@ -25,6 +25,8 @@ struct numbered {
 
 struct reader {
 	const char *name;
+	void (*on_error)(void *ctx, const char *text); /* NULL: a wrong line ends the reading */
+	void *ctx;
 	struct numbered *row; /* owned */
 	size_t n, room;
 };
@@ -126,8 +128,15 @@ static int read_lines(struct reader *r, char *text, struct errmsg *err)
 		if (!*text || *text == '#')
 			continue;
 		flaw = parse_point(text, &p);
-		if (flaw)
-			return errmsg_set(err, -EINVAL, "%s:%u: %s", r->name, line, flaw);
+		if (flaw) {
+			struct errmsg why = { 0 };
+
+			(void)errmsg_set(&why, -EINVAL, "%s:%u: %s", r->name, line, flaw);
+			if (!r->on_error)
+				return errmsg_set(err, -EINVAL, "%s", why.text);
+			r->on_error(r->ctx, why.text);
+			continue;
+		}
 		if (add_row(r, &p, line) < 0)
 			return errmsg_errno(err, -ENOMEM, "%s", r->name);
 	}
@@ -175,41 +184,51 @@ static int take_rows(const struct reader *r, struct factor_series *ret, struct e
 }
 
 /* Parses TEXT, which is cut into its fields. */
-static int parse_text(const char *name, char *text, size_t len, struct factor_series *ret, struct errmsg *err)
+static int parse_text(const struct reader *how, char *text, size_t len, struct factor_series *ret,
+		      struct errmsg *err)
 {
-	_cleanup_(reader_fini) struct reader r = { .name = name };
+	_cleanup_(reader_fini) struct reader r = *how;
 	int rc;
 
 	if (strlen(text) != len)
-		return errmsg_set(err, -EINVAL, "%s: not a text file", name);
+		return errmsg_set(err, -EINVAL, "%s: not a text file", r.name);
 	rc = read_lines(&r, text + utf8_bom(text), err);
 	if (rc == 0 && r.n)
 		qsort(r.row, r.n, sizeof(*r.row), by_point);
-	if (rc == 0)
+	if (rc == 0 && !r.on_error)
 		rc = check_overlaps(&r, err);
 	return rc < 0 ? rc : take_rows(&r, ret, err);
 }
 
-int factor_series_parse(const char *name, const char *text, size_t len, struct factor_series *ret,
-			struct errmsg *err)
+int factor_series_parse_all(const char *name, const char *text, size_t len,
+			    void (*on_error)(void *ctx, const char *text), void *ctx,
+			    struct factor_series *ret, struct errmsg *err)
 {
+	const struct reader how = { .name = name, .on_error = on_error, .ctx = ctx };
 	_cleanup_free_ char *copy = malloc(len + 1);
 
 	if (!copy)
 		return errmsg_errno(err, -ENOMEM, "%s", name);
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	return parse_text(name, copy, len, ret, err);
+	return parse_text(&how, copy, len, ret, err);
+}
+
+int factor_series_parse(const char *name, const char *text, size_t len, struct factor_series *ret,
+			struct errmsg *err)
+{
+	return factor_series_parse_all(name, text, len, /* on_error= */ NULL, NULL, ret, err);
 }
 
 int factor_series_read(const char *path, struct factor_series *ret, struct errmsg *err)
 {
+	const struct reader how = { .name = path };
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 	int rc = fileio_read_checked(path, FACTOR_SERIES_MAX_BYTES, trust_is_ours, /* st= */ NULL, &text,
 				     &len, err);
 
-	return rc < 0 ? rc : parse_text(path, text, len, ret, err);
+	return rc < 0 ? rc : parse_text(&how, text, len, ret, err);
 }
 
 /* --- writing ----------------------------------------------------------------------------- */

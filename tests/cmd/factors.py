@@ -255,13 +255,11 @@ REFUSED = [
     ("rte", "redirect-host", 1, "redirects to https://elsewhere.example/x (HTTP 302); redirects are not"),
     ("rte", "redirect-http", 1, "redirects to http://127.0.0.1"),
     ("rte", "future", 1, "a time in the future"),
-    ("rte", "backwards", 1, "times go backwards"),
-    ("rte", "zone", 1, "another zone: 'Bretagne' instead of 'France'"),
+    ("rte", "zones", 1, "another zone: 'Bretagne' instead of 'France'"),
     ("uk", "future", 1, "a time in the future"),
     ("uk", "no-list", 1, "the answer has no list 'data'"),
     ("energycharts", "short", 1, "the answer has not as many values as times"),
-    ("energycharts", "backwards", 1, "times go backwards"),
-    ("electricitymaps", "unit", 2, "another unit: 'direct' instead of 'lifecycle'"),
+    ("electricitymaps", "units", 2, "another unit: 'direct' instead of 'lifecycle'"),
     ("electricitymaps", "zone", 2, "another zone: 'PL' instead of 'DE'"),
     ("electricitymaps", "refuse", 2, "the credentials are refused (HTTP 401)"),
     ("watttime", "login", 1, "the login gave no token"),
@@ -271,10 +269,15 @@ REFUSED = [
 ]
 
 BAD_VALUES = [
-    ("negative", [32, -5, 33], "a negative value: -5"),
-    ("text", [32, "many", 33], "a value is not a number"),
-    ("above any grid's", [32, 2001, 33], "a value above any grid's: 2001 g/kWh"),
-    ("beyond all numbers", [32, 1e300, 33], "a value above any grid's"),
+    ("negative", -5, "a negative value: -5"),
+    ("text", "many", "a value is not a number"),
+    ("NaN", float("nan"), "a value is not a number"),
+    ("infinite", float("-inf"), "a value is not a number"),
+    ("above any grid's", 2001, "a value above any grid's: 2001 g/kWh"),
+    ("beyond all numbers", 1e300, "a value above any grid's"),
+]
+
+NO_VALUES = [
     ("nothing but null", [None, None], "the answer has no value"),
     ("an empty list", [], "the answer has no value"),
 ]
@@ -296,7 +299,7 @@ def test_refused():
         status, said = run("update")
         same((status, len(log), series() == before), (1, times, True), f"{name}: {what}")
         has(said, want, "is named")
-    for what, points, want in BAD_VALUES:
+    for what, points, want in NO_VALUES + [(w, [v, v], t) for w, v, t in BAD_VALUES]:
         reset()
         values["rte"] = points
         configure("rte")
@@ -312,6 +315,93 @@ def test_refused():
     same([r for r in series() if r[0] == "FR"], [r for r in before if r[0] == "FR"],
          "the former's values stay")
     has(str(series()), "'121'", "the latter's are taken")
+
+
+# One odd point. What is said, and the series of the others.
+EC_ROWS = [(4, 1, "491.5", ""), (3, 1, "497.4", ""), (2, 1, "505", " (forecast)")]
+ODD_POINTS = [
+    ("rte", "zone", "another zone: 'Bretagne' instead of 'France'", [(4, 1, "32", ""), (3, 1, "35.5", ""),
+                                                                      (2, 1, "40", "")]),
+    ("rte", "backwards", "", [(5, 2, "32", ""), (3, 1, "35.5", ""), (1, 1, "40", "")]),
+    ("rte", "doubled", "", [(5, 2, "32", ""), (3, 1, "35.5", ""), (2, 1, "40", "")]),
+    ("rte", "contradicts", f"different values for one time: {utc(NOW - 4 * 900)}",
+     [(5, 1, "32", ""), (3, 1, "35.5", ""), (2, 1, "40", "")]),
+    ("rte", "no-object", "a value is not an object (value 4)",
+     [(5, 2, "32", ""), (3, 1, "35.5", ""), (2, 1, "40", "")]),
+    ("rte", "mark", "", [(5, 2, "32", ""), (3, 1, "35.5", ""), (2, 1, "40", "")]),
+    ("rte", "latin-1", "", [(5, 2, "32", ""), (3, 1, "35.5", ""), (2, 1, "40", "")]),
+    ("uk", "doubled", "", [(3, 1, "120", ""), (2, 1, "131", ""), (1, 1, "140", " (forecast)")]),
+    ("uk", "contradicts", f"different values for one time: {utc(NOW - 2 * 1800)}",
+     [(3, 1, "120", ""), (1, 1, "140", " (forecast)")]),
+    ("uk", "forecast", "", [(3, 1, "120", ""), (2, 1, "131", ""), (1, 1, "140", " (forecast)")]),
+    ("uk", "long", f"a time that overlaps another value's: {utc(NOW - 3 * 1800)}",
+     [(2, 1, "131", ""), (1, 1, "140", " (forecast)")]),
+    ("energycharts", "backwards", "", None),
+    ("energycharts", "doubled", "", EC_ROWS),
+    ("energycharts", "contradicts", f"different values for one time: {utc(NOW - 3 * 900)}",
+     [EC_ROWS[0], EC_ROWS[2]]),
+    ("energycharts", "no-object", "a value without a time (value 3)", EC_ROWS),
+    ("electricitymaps", "unit", "another unit: 'direct' instead of 'lifecycle'", [(2, 1, "413", "")]),
+    ("electricitymaps", "doubled", "", [(2, 1, "413", ""), (1, 1, "338", " (estimated)")]),
+    ("electricitymaps", "contradicts", f"different values for one time: {utc(NOW - 3600)}",
+     [(2, 1, "413", "")]),
+    ("electricitymaps", "updated", "", [(2, 1, "414", ""), (1, 1, "338", " (estimated)")]),
+    ("watttime", "doubled", "", [(3, 1, "394.625", ""), (2, 1, "0", ""), (1, 1, "453.819", "")]),
+    ("watttime", "contradicts", f"different values for one time: {utc(NOW - 600)}",
+     [(3, 1, "394.625", ""), (1, 1, "453.819", "")]),
+    ("watttime", "backwards", "", [(3, 1, "394.625", ""), (2, 1, "453.819", ""), (1, 1, "0", "")]),
+]
+HOW = {
+    "rte": ("FR", "average", "direct", 900, RTE),
+    "uk": ("GB", "average", "direct", 1800, UK),
+    "energycharts": ("DE", "average", "life-cycle", 900, EC),
+    "electricitymaps": ("DE", "average", "life-cycle", 3600, "Electricity Maps"),
+    "watttime": ("US-CA", "marginal", "direct", 300, "WattTime MOER"),
+}
+
+
+def test_odd_points():
+    for name, what, want, points in ODD_POINTS:
+        reset()
+        remove_series()
+        trouble[name] = what
+        configure(name)
+        status, said = run("update")
+        same(status, 0, f"{name}: {what}")
+        region, kind, scope, length, source = HOW[name]
+        if points:
+            same([r for r in series() if r[0] == region], rows(region, kind, scope, length, points, source),
+                 "the others are taken")
+        if want:
+            has(said, f"skipped: {want}", "the one is named")
+        else:
+            ok("skipped" not in said, "without a word", said)
+    for what, value, want in BAD_VALUES:
+        reset()
+        remove_series()
+        values["rte"] = [32, value, 33]
+        configure("rte")
+        status, said = run("update")
+        same((status, [r[5] for r in series()]), (0, ["32", "33"]), f"rte: one that is {what} is left out")
+        has(said, f"ceems: rte FR: skipped: {want}", "and named")
+    has(run("check")[1], "warn   rte              FR: 1 skipped, the first: ", "by check, too")
+    values["rte"] = [30] + [-1] * 9
+    said = run("update")[1]
+    same((said.count("a negative value"), said.count("skipped: 4 more")), (5, 1), "the first five only")
+    reset()
+    remove_series()
+    write("own.csv", f"\ufeff{HEAD}\n{utc(NOW - 900)},{utc(NOW)},12,average,direct,FR,{utc(NOW)},x\n"
+          f"{utc(NOW - 1800)},{utc(NOW - 900)},-2,average,direct,FR,{utc(NOW)},x\n"
+          f"{utc(NOW - 2700)},{utc(NOW - 1800)},11,average,direct,FR,{utc(NOW)},x\n"
+          f"{utc(NOW - 900)},{utc(NOW)},12,average,direct,FR,{utc(NOW)},x\n", 0o644)
+    configure("file", more=f"File={DIR}/own.csv")
+    status, said = run("update")
+    same((status, [r[5] for r in series()]), (0, ["11", "12"]), "the site's own file: the good lines")
+    has(said, "own.csv:3: not a factor in gCO2e/kWh", "and the other one named")
+    write("token", f"\ufeff{TOKEN}\r\n")
+    configure("electricitymaps")
+    same(run("update")[0], 0, "a token behind a byte order mark")
+    write("token", TOKEN + "\n")
 
 
 def test_again():
@@ -639,7 +729,7 @@ def main():
     write("ceems.conf", CEEMS_CONF)
     write("token", TOKEN + "\n")
     write("password", PASSWORD)
-    for test in (test_answers, test_regions, test_order, test_refused, test_again,
+    for test in (test_answers, test_regions, test_order, test_refused, test_odd_points, test_again,
                  test_certificates, test_proxy, test_tenfold, test_secrets, test_list, test_check, test_keep,
                  test_arguments):
         print(f"# {test.__name__}")

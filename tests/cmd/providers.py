@@ -44,13 +44,23 @@ def shifted(name, length):
     return t
 
 
+def mangle(name, rows, other):
+    """ROWS with one that is odd; OTHER makes another value of a row."""
+    odd = {"doubled": lambda r: r, "contradicts": other, "no-object": lambda _r: None}
+    what = trouble.get(name)
+    if what in odd:
+        rows.insert(2, odd[what](rows[1]))
+    return rows
+
+
 def rte(_path, _query):
     rows = [
         {"date_heure": utc(t, "%Y-%m-%dT%H:%M:%S+00:00"), "perimetre": "France", "taux_co2": v}
         for t, v in zip(shifted("rte", 900), values["rte"])
     ]
-    if trouble.get("rte") == "zone":
-        rows[0]["perimetre"] = "Bretagne"
+    for row in rows[:{"zone": 1, "zones": None}.get(trouble.get("rte"), 0)]:
+        row["perimetre"] = "Bretagne"
+    rows = mangle("rte", rows, lambda r: dict(r, taux_co2=r["taux_co2"] + 1))
     return {"total_count": len(rows), "results": rows[::-1]}
 
 
@@ -63,7 +73,11 @@ def uk(path, _query):
     if path.startswith("/regional"):
         region = 12 if trouble.get("uk") == "zone" else int(path.rsplit("/", 1)[1])
         return {"data": {"regionid": region, "shortname": "London", "data": hours}}
-    return {"data": hours}
+    if trouble.get("uk") == "forecast":  # of an hour that is known
+        hours.insert(0, dict(hours[0], intensity={"forecast": 77, "actual": None}))
+    if trouble.get("uk") == "long":
+        hours[0]["to"] = utc(NOW, "%Y-%m-%dT%H:%MZ")
+    return {"data": mangle("uk", hours, lambda r: dict(r, intensity={"actual": 1}))}
 
 
 def energycharts(_path, query):
@@ -72,6 +86,10 @@ def energycharts(_path, query):
     assert query["country"] == ["de"], query
     if trouble.get("energycharts") == "short":
         t = t[1:]
+    rows = mangle("energycharts", list(zip(t, v)), lambda r: (r[0], (1, None)))
+    rows = [r or (None, (1, None)) for r in rows]
+    if len(t) == len(v):
+        t, v = [r[0] for r in rows], [r[1] for r in rows]
     return {"unix_seconds": t, "co2eq": [x[0] for x in v], "co2eq_forecast": [x[1] for x in v],
             "deprecated": False}
 
@@ -83,8 +101,14 @@ def electricitymaps(_path, query):
          "emissionFactorType": "lifecycle", "isEstimated": v[1], "estimationMethod": None}
         for t, v in zip(shifted("electricitymaps", 3600), values["electricitymaps"])
     ]
-    if trouble.get("electricitymaps") == "unit":
-        rows[-1]["emissionFactorType"] = "direct"
+    for row in rows[{"unit": -1, "units": 0}.get(trouble.get("electricitymaps"), len(rows)):]:
+        row["emissionFactorType"] = "direct"
+    if trouble.get("electricitymaps") == "updated":
+        rows += [dict(rows[0], carbonIntensity=1, updatedAt=utc(NOW - 900)),
+                 dict(rows[0], carbonIntensity=414, updatedAt=utc(NOW - 60)),
+                 dict(rows[0], carbonIntensity=2, updatedAt=utc(NOW - 900))]
+        rows[0]["updatedAt"] = utc(NOW - 1800)
+    rows = mangle("electricitymaps", rows, lambda r: dict(r, carbonIntensity=1))
     return {"zone": "PL" if trouble.get("electricitymaps") == "zone" else zone, "history": rows,
             "temporalGranularity": "hourly"}
 
@@ -101,7 +125,7 @@ def watttime(path, query):
         meta["region"] = "ERCOT"
     rows = [{"point_time": utc(t, "%Y-%m-%dT%H:%M:%S+00:00"), "value": v}
             for t, v in zip(shifted("watttime", 300), values["watttime"])]
-    return {"data": rows, "meta": meta}
+    return {"data": mangle("watttime", rows, lambda r: dict(r, value=1)), "meta": meta}
 
 
 PATHS = {
@@ -154,6 +178,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif what.isdigit():
             self.answer(int(what), b"" if what == "204" else b'{"error": "no"}')
+        elif what[:4] in ("200 ", "400 ", "401 "):
+            self.answer(int(what[:3]), what[4:].encode())
+        elif what == "mark":
+            self.answer(200, b"\xef\xbb\xbf" + body)
+        elif what == "latin-1":
+            self.answer(200, body[:-1] + b', "by": "r\xe9seau"}')
         elif what.startswith("429 "):
             self.answer(429, b"", Retry_After=what[4:])
         elif what == "redirect-host":

@@ -18,6 +18,7 @@ static void factors_tell(void *ctx, const struct update_outcome *o)
 	const struct provider_ask *ask = o->ask;
 	const struct points *p = o->points;
 	char until[RFC3339_SIZE];
+	size_t i;
 
 	(void)ctx;
 	if (o->rc < 0) {
@@ -30,6 +31,12 @@ static void factors_tell(void *ctx, const struct update_outcome *o)
 		(void)cmd_error("%s %s: %zu values left out: %s; if that is right: ceems factors "
 				"update --accept",
 				ask->provider->name, ask->zone.region, o->doubts, o->why);
+	for (i = 0; i < p->nskipped && i < POINTS_SKIPPED_MAX; i++)
+		(void)cmd_error("%s %s: skipped: %s", ask->provider->name, ask->zone.region,
+				p->skipped[i].text);
+	if (p->nskipped > POINTS_SKIPPED_MAX)
+		(void)cmd_error("%s %s: skipped: %zu more", ask->provider->name, ask->zone.region,
+				p->nskipped - POINTS_SKIPPED_MAX);
 	if (!p->n)
 		return;
 	rfc3339_utc(p->point[p->n - 1].until_s, until);

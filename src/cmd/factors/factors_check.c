@@ -174,6 +174,11 @@ static void factors_check_tell(void *ctx, const struct update_outcome *o)
 		return;
 	}
 	cmd_print("ok     %-16s %s: %zu values", what, o->ask->zone.region, o->points->n);
+	if (!o->points->nskipped)
+		return;
+	n->warnings++;
+	cmd_print("warn   %-16s %s: %zu skipped, the first: %s", what, o->ask->zone.region,
+		  o->points->nskipped, o->points->skipped[0].text);
 }
 
 int factors_check(const struct factors *f)

@@ -84,7 +84,14 @@ static const struct {
 	  RTE("{\"date_heure\":\"2026-10-25T02:15:00+01:00\",\"taux_co2\":31.2345},"
 	      "{\"date_heure\":\"2026-10-25T02:00:00+01:00\",\"taux_co2\":null},"
 	      "{\"date_heure\":\"2026-10-25T02:45:00+02:00\",\"taux_co2\":29}"),
-	  NULL, "00:45 01:00 29000 RTE eCO2mix\n01:15 01:30 31235 RTE eCO2mix\n" },
+	  NULL, "01:15 01:30 31235 RTE eCO2mix\n00:45 01:00 29000 RTE eCO2mix\n" },
+	/* one of two is odd */
+	{ "rte", "FR",
+	  "\xef\xbb\xbf {\"by\":\"\xc9\\\"\",\"results\":["
+	  "{\"date_heure\":\"2026-10-25T02:15:00+01:00\",\"taux_co2\":NaN},"
+	  "{\"date_heure\":\"2026-10-25T02:45:00+01:00\",\"taux_co2\":-Infinity},"
+	  "{\"date_heure\":\"2026-10-25T02:45:00+02:00\",\"taux_co2\":29}]}",
+	  NULL, "00:45 01:00 29000 RTE eCO2mix\n" },
 	{ "uk", "GB",
 	  "{\"data\":[{\"from\":\"2026-11-22T09:30Z\",\"to\":\"2026-11-22T10:00Z\","
 	  "\"intensity\":{\"forecast\":266,\"actual\":0}},{\"from\":\"2026-11-22T10:00Z\","
@@ -233,6 +240,27 @@ static void test_validate(void)
 	is_u64(p.n, 2, "the latter are left out");
 	points_fini(&p);
 	is_int(validate_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "no value");
+	/* sorted, and once each */
+	push(&p, &uk, "2026-11-22T10:00:00Z", 1800, 2);
+	push(&p, &uk, "2026-11-22T09:30:00Z", 1800, 1);
+	push(&p, &uk, "2026-11-22T10:00:00Z", 1800, 2);
+	is_int(validate_points(&uk, &none, false, &p, &doubts, &err), 0, "one twice, and not in order");
+	is_str(as_text(p.point, p.n),
+	       "09:30 10:00 1 NESO Carbon Intensity API (CC BY 4.0)\n"
+	       "10:00 10:30 2 NESO Carbon Intensity API (CC BY 4.0)\n",
+	       "  is sorted");
+	is_u64(p.nskipped, 0, "  without a word");
+	points_fini(&p);
+	/* one between two: of the usual length, but not at a usual time */
+	push(&p, &uk, "2026-11-22T08:30:00Z", 1800, 1);
+	push(&p, &uk, "2026-11-22T09:00:00Z", 1800, 1);
+	push(&p, &uk, "2026-11-22T09:15:00Z", 1800, 1);
+	push(&p, &uk, "2026-11-22T09:30:00Z", 1800, 1);
+	is_int(validate_points(&uk, &none, false, &p, &doubts, &err), 0, "one at an odd time");
+	is_u64(p.n, 3, "  is skipped");
+	is_str(p.skipped[0].text, "a time that overlaps another value's: 2026-11-22T09:15:00Z",
+	       "  and named");
+	points_fini(&p);
 	push(&p, &uk, "2026-11-22T10:00:00Z", 1800, 1);
 	push(&p, &uk, "2026-11-22T10:29:59Z", 1800, 1);
 	is_int(validate_points(&uk, &none, false, &p, &doubts, &err), -EINVAL, "they overlap");
