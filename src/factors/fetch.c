@@ -2,9 +2,11 @@
 #include "src/factors/fetch.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "src/factors/error_words.h"
 #include "src/libhttps/curl_compat.h"
 #include "src/libhttps/https.h"
 #include "src/libutil/clock.h"
@@ -17,6 +19,7 @@ struct fetch {
 	CURL *easy;
 	uint64_t deadline_ns; /* end of RetryLimit, CLOCK_MONOTONIC */
 	char why[CURL_ERROR_SIZE];
+	char words[ERROR_WORDS_SIZE]; /* of the server, about the error of the last try */
 	struct https_body body;
 	char answer[FETCH_ANSWER_MAX + 1];
 };
@@ -66,6 +69,31 @@ struct outcome {
 	bool may_retry;
 	uint64_t wait_ns; /* the server asked for this wait; 0: it did not ask */
 };
+
+#define ENCODED_MIN 16 /* no word of a message is as long */
+
+/* Hides texts that may be an encoded password, which a server may send back. */
+static void hide_encoded(char *text)
+{
+	size_t len;
+
+	for (; *text; text += len + !len) {
+		len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=");
+		if (len >= ENCODED_MIN)
+			memset(text, '*', len);
+	}
+}
+
+/* Keeps the server's words about an error, without the secrets of request R. */
+static void keep_words(struct fetch *f, const struct fetch_request *r)
+{
+	const char *token = r->header ? strrchr(r->header, ' ') : NULL;
+	const char *const secrets[] = { token ? token + 1 : r->user ? r->password : NULL, NULL };
+
+	(void)error_words(f->answer, secrets, f->words);
+	if (r->user)
+		hide_encoded(f->words);
+}
 
 static void check_status(struct fetch *f, const char *name, struct outcome *o, struct errmsg *err)
 {
@@ -129,6 +157,7 @@ static void try_once(struct fetch *f, const struct fetch_request *r, const char 
 	CURLcode code;
 
 	*o = (struct outcome){ 0 };
+	f->words[0] = '\0';
 	if (!headers || (size_t)snprintf(url, sizeof(url), "%s%s", r->base, r->path) >= sizeof(url)) {
 		wipe_headers(headers);
 		o->rc = errmsg_set(err, -ENOMEM, "%s: out of memory, or too long", name);
@@ -149,6 +178,8 @@ static void try_once(struct fetch *f, const struct fetch_request *r, const char 
 	o->may_retry = o->rc == -EIO || o->rc == -ETIMEDOUT;
 	if (o->rc == 0)
 		check_status(f, name, o, err);
+	if (code == CURLE_OK && o->rc < 0)
+		keep_words(f, r);
 	curl_easy_reset(f->easy); /* drops libcurl's references to the headers and the password */
 	wipe_headers(headers);
 }
@@ -175,6 +206,19 @@ static void sleep_ns(uint64_t ns)
 		;
 }
 
+/* Sets ERR to WHY, what became of the further tries, and the server's words. Returns RC. */
+static int _printf_(5, 6)
+	fetch_fail(const struct fetch *f, struct errmsg *err, int rc, const char *why, const char *fmt, ...)
+{
+	char tries[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(tries, sizeof(tries), fmt, ap);
+	va_end(ap);
+	return errmsg_set(err, rc, "%s%s%s%s", why, tries, *f->words ? "; the answer says: " : "", f->words);
+}
+
 int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text, size_t *ret_len,
 	      struct errmsg *err)
 {
@@ -193,12 +237,14 @@ int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_t
 		if (pause_ns < o.wait_ns)
 			pause_ns = o.wait_ns;
 		if (!o.may_retry || f->conf->tries == 1)
-			return errmsg_set(err, o.rc, "%s", why.text);
+			return fetch_fail(f, err, o.rc, why.text, "%s", "");
 		if (n == f->conf->tries)
-			return errmsg_set(err, o.rc, "%s; tried %llu times", why.text, (unsigned long long)n);
+			return fetch_fail(f, err, o.rc, why.text, "; tried %llu times",
+					  (unsigned long long)n);
 		if (pause_ns >= left_ns(f))
-			return errmsg_set(err, o.rc, "%s; another try in %.1f s is beyond RetryLimit",
-					  why.text, (double)pause_ns / (double)NSEC_PER_SEC);
+			return fetch_fail(f, err, o.rc, why.text,
+					  "; another try in %.1f s is beyond RetryLimit",
+					  (double)pause_ns / (double)NSEC_PER_SEC);
 		sleep_ns(pause_ns);
 		wait_ns *= 2;
 	}

@@ -32,8 +32,8 @@ struct fetch_request {
 /*
  * Gets a document by HTTPS. *RET_TEXT is NUL-ended and valid until the next call. These failures
  * are tried again: no connection, no answer in time, HTTP 408, 429 and 5xx. Returns 0 or -errno;
- * -EACCES: credentials or certificate were not accepted. No message contains a header, a password,
- * or what follows a '?'.
+ * -EACCES: credentials or certificate were not accepted. ERR has the server's own words, if there are any.
+ * No message contains a header, a password, or what follows a '?'.
  */
 int fetch_get(struct fetch *f, const struct fetch_request *r, const char **ret_text, size_t *ret_len,
 	      struct errmsg *err) _must_check_;

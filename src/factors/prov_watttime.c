@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/factors/error_words.h"
 #include "src/factors/provider.h"
 #include "src/libutil/rfc3339.h"
 
@@ -43,6 +44,7 @@ static int prov_watttime_ready(const struct provider_conf *conf, struct errmsg *
 static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX], struct errmsg *err)
 {
 	const char *p = strstr(text, "\"token\"");
+	char words[ERROR_WORDS_SIZE];
 	size_t len = 0;
 
 	if (p) {
@@ -53,8 +55,12 @@ static int parse_token(const char *text, char header[sizeof(BEARER) + TOKEN_MAX]
 	}
 	if (p && *p == '"')
 		len = strspn(++p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~+/=");
-	if (!len || len > TOKEN_MAX || p[len] != '"')
-		return errmsg_set(err, -EINVAL, "the login gave no token");
+	if (!len || len > TOKEN_MAX || p[len] != '"') {
+		/* if there is a token after all, it is nothing to show */
+		(void)error_words(p ? "" : text, NULL, words);
+		return errmsg_set(err, -EINVAL, "the login gave no token%s%s", *words ? "; it says: " : "",
+				  words);
+	}
 	(void)snprintf(header, sizeof(BEARER) + TOKEN_MAX, BEARER "%.*s", (int)len, p);
 	return 0;
 }

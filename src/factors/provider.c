@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/factors/error_words.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/rfc3339.h"
 #include "src/libutil/trust.h"
@@ -140,9 +141,13 @@ int provider_json(const char *text, size_t len, json_t **ret, struct errmsg *err
 int provider_array(json_t *o, const char *name, json_t **ret, struct errmsg *err)
 {
 	json_t *v = json_object_get(o, name);
+	char words[ERROR_WORDS_SIZE];
 
-	if (!json_is_array(v))
-		return errmsg_set(err, -EINVAL, "the answer has no list '%s'", name);
+	if (!json_is_array(v)) {
+		(void)error_words_of(o, words);
+		return errmsg_set(err, -EINVAL, "the answer has no list '%s'%s%s", name,
+				  *words ? "; it says: " : "", words);
+	}
 	*ret = v;
 	return 0;
 }

@@ -404,6 +404,40 @@ def test_odd_points():
     write("token", TOKEN + "\n")
 
 
+ENCODED = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+WORDS = [
+    # provider, answer, what is said
+    ("rte", '400 {"error_code": "ODSQLError", "message": "ODSQL query is malformed: x"}',
+     "HTTP 400; the answer says: ODSQL query is malformed: x"),
+    ("uk", '400 {"error": {"code": "400 Bad Request", "message": "Please enter a valid date"}}',
+     "HTTP 400; the answer says: Please enter a valid date"),
+    ("energycharts", '400 {"detail": [{"loc": ["query", "country"], "msg": "not a country"}]}',
+     "HTTP 400; the answer says: not a country"),
+    ("energycharts", "400 Rate\tlimit\r\nexceeded\x1b[2J",
+     "HTTP 400; the answer says: Rate limit exceeded?[2J"),
+    ("electricitymaps", f'401 {{"error": "Invalid auth-token {TOKEN}!"}}',
+     f"(HTTP 401); the answer says: Invalid auth-token {'*' * len(TOKEN)}!"),
+    ("watttime", f'401 {{"error": "{PASSWORD}, {ENCODED}"}}',
+     f"(HTTP 401); the answer says: {'*' * len(PASSWORD)}, ****"),
+    ("rte", "400 " + json.dumps({"message": "long " * 400}), "long long+"),
+    ("rte", "400 <html><title>Bad Request</title></html>", "HTTP 400\n"),
+    ("rte", '200 {"message": "maintenance until 14:00"}',
+     "the answer has no list 'results'; it says: maintenance until 14:00"),
+    ("watttime", '200 {"message": "confirm your address"}',
+     "the login gave no token; it says: confirm your address"),
+]
+
+
+def test_words():
+    for name, what, want in WORDS:
+        reset()
+        trouble[name] = what
+        configure(name)
+        status, said = run("update")
+        same(status, 1, f"{name}: {what[:60]}")
+        has(said, want, "the provider's words are shown")
+
+
 def test_again():
     for what, times in (("500 once", 2), ("429 1 once", 2), ("drop once", 2)):
         reset()
@@ -729,8 +763,8 @@ def main():
     write("ceems.conf", CEEMS_CONF)
     write("token", TOKEN + "\n")
     write("password", PASSWORD)
-    for test in (test_answers, test_regions, test_order, test_refused, test_odd_points, test_again,
-                 test_certificates, test_proxy, test_tenfold, test_secrets, test_list, test_check, test_keep,
+    for test in (test_answers, test_regions, test_order, test_refused, test_odd_points, test_words,
+                 test_again, test_certificates, test_proxy, test_tenfold, test_secrets, test_list, test_check, test_keep,
                  test_arguments):
         print(f"# {test.__name__}")
         test()
