@@ -46,6 +46,13 @@ send "Slurm Array Summary Job_id=7_* (9) Name=x" user1 SLURM_JOB_ID=9 SLURM_ARRA
 has "$(cat "$dir/text")" "What job 7 used" "the summary of an array is about all of it"
 send "Slurm Array Task Job_id=7_2 (9) Name=x" user1 SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=2
 has "$(cat "$dir/text")" "What job 7_2 used" "a task's is about the task"
+# nothing is known yet
+send "Slurm Job_id=7 Name=x Began, Queued time 00:00:01" user1 SLURM_JOB_ID=7 SLURM_JOB_MAIL_TYPE=Began
+is "$rc/$(cat "$dir/text")" "0/Job 7 has begun. See what it uses: ceems job 7" "a job that begins has used nothing"
+send "Slurm Array Summary Job_id=7_* (9) Name=x Began" user1 SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=7 SLURM_JOB_MAIL_TYPE=Began
+is "$(cat "$dir/text")" "Job 7 has begun. See what it uses: ceems job 7" "  nor has an array"
+send "Slurm Job_id=7 Name=x Invalid dependency" user1 SLURM_JOB_ID=7 "SLURM_JOB_MAIL_TYPE=Invalid dependency"
+is "$(cat "$dir/text")" "Job 7 has not run." "  nor a job that cannot begin"
 
 send "$(printf 'Name=x\nBcc: all@example.org\r\033[2J')" user1
 is "$(sed -n 3p "$dir/args")" "Name=x?Bcc: all@example.org??[2J" "a job's name makes no header"

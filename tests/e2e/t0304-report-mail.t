@@ -168,8 +168,12 @@ Content-Disposition: attachment; filename=\"ceems-$(date +%G-W%V).html\"" "  to 
 has "$(awk '/^$/ { n++ } n == 2' "$DIR/home/go/report" | base64 -d | tr '\n' ' ')" "Place 1 of 1 user by energy" "  and the place"
 sed -i "s|^MailProg=.*|MailProg=$mail|" "$CEEMS_CONF"
 
-"$cluster" kill "$DIR" slurmdbd -STOP
 job=$(submit_mail BEGIN)
+wait_for 60 mailed "$job"
+is "$(sed -n '3,$p' <<<"$out")" "Job $job has begun. See what it uses: ceems job $job" "a mail at a job's begin"
+
+"$cluster" kill "$DIR" slurmdbd -STOP
+job=$(submit_mail END)
 wait_for 60 mailed "$job"
 is "$(sed -n '3,$p' <<<"$out")" "What job $job used is not known: slurmdbd did not answer within 10 s" "without slurmdbd a mail has one line"
 "$cluster" kill "$DIR" slurmdbd -CONT

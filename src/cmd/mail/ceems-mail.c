@@ -60,23 +60,21 @@ static bool find_job(const char *subject, char *id, size_t size)
 	return true;
 }
 
-static bool has_ended(void)
+/* Whether the mail is of Slurm's type NAME, such as "Ended". */
+static bool is_type(const char *name)
 {
-	static const char *const ended[] = { "Ended", "Failed" };
 	const char *type = getenv("SLURM_JOB_MAIL_TYPE");
-	size_t i;
 
-	for (i = 0; type && i < ARRAY_SIZE(ended); i++)
-		if (!strcmp(type, ended[i]))
-			return true;
-	return false;
+	return type && !strcmp(type, name);
 }
 
 /* Runs `ceems job` for job ID, and writes what it prints to TEXT, which has SCREEN_MAX bytes. */
 static int run_ceems(char *id, char *text, struct errmsg *err)
 {
 	char path[PATH_MAX], job[] = "job", wait[] = "--wait", ended[] = WAIT_FOR_SLURMDBD, now[] = "0";
-	char *const argv[] = { path, job, wait, has_ended() ? ended : now, id, NULL };
+	char *const argv[] = {
+		path, job, wait, is_type("Ended") || is_type("Failed") ? ended : now, id, NULL
+	};
 	_cleanup_close_ int out = memfd_create("screen", MFD_CLOEXEC);
 	int status = 0;
 	ssize_t len;
@@ -103,7 +101,10 @@ static int run_ceems(char *id, char *text, struct errmsg *err)
 	return errmsg_set(err, -EIO, "%.200s", *text ? text : "ceems job failed without a message");
 }
 
-/* Writes the output of `ceems job` to TEXT, or a line that says why there is none. */
+/*
+ * Writes the output of `ceems job` to TEXT, or a line that says why there is none. When a job begins,
+ * slurmdbd has it as pending or not at all, so its screen would contradict the subject.
+ */
 static void make_text(const char *subject, char *text)
 {
 	struct errmsg err = { 0 };
@@ -111,6 +112,11 @@ static void make_text(const char *subject, char *text)
 
 	if (!find_job(subject, id, sizeof(id)))
 		(void)snprintf(text, SCREEN_MAX, "The subject names no job.\n");
+	else if (is_type("Began"))
+		(void)snprintf(text, SCREEN_MAX, "Job %s has begun. See what it uses: ceems job %s\n", id,
+			       id);
+	else if (is_type("Invalid dependency"))
+		(void)snprintf(text, SCREEN_MAX, "Job %s has not run.\n", id);
 	else if (run_ceems(id, text, &err) < 0)
 		(void)snprintf(text, SCREEN_MAX, "What job %s used is not known: %s\n", id,
 			       text_mask(err.text, why, sizeof(why)));
