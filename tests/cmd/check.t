@@ -178,6 +178,13 @@ echo AccountingStoreFlags=job_comment,job_script >>"$dir/more.conf"
 check
 is "$(echo "$out" | grep -c 'slurmdbd has no scripts')" 0 "and with it"
 
+is "$(echo "$out" | grep -c 'and again by')" 0 "  once"
+echo "optional spank_ceems.so" >>"$dir/plugstack.conf"
+check
+has "$out" "warn   plugstack.conf spank_ceems.so is loaded by $dir/plugstack.conf.d/ceems.conf:2 and again by $dir/plugstack.conf:2" \
+	"a plugin that is loaded twice"
+has "$out" "-> remove line 2 of $dir/plugstack.conf" "  and what to do"
+
 echo "include plugstack.conf.d/*" >"$dir/plugstack.conf"
 mkdir "$dir/elsewhere"
 echo "required $dir/elsewhere/spank_ceems.so" >"$dir/plugstack.conf.d/ceems.conf"

@@ -15,10 +15,16 @@
 #define PLUGIN "spank_ceems.so"
 #define BLANKS " \t\r"
 
+/* A line that loads the plugin. */
 struct place {
-	char conf[PATH_MAX]; /* the file with the line that loads the plugin */
+	char conf[PATH_MAX]; /* the file with the line */
 	unsigned int line;
 	char file[PATH_MAX]; /* the plugin as that line names it: a path, or a name in PluginDir */
+};
+
+struct places {
+	struct place first, second;
+	size_t n; /* lines in all */
 };
 
 static bool is_ours(const char *file)
@@ -28,33 +34,42 @@ static bool is_ours(const char *file)
 	return !strcmp(slash ? slash + 1 : file, PLUGIN);
 }
 
-static bool check_plugstack_find(const char *conf, bool follow, struct place *ret);
+static void check_plugstack_find(const char *conf, bool follow, struct places *ret);
 
 /*
  * Finds the plugin in the files that PATTERN matches. A relative PATTERN is in the folder of CONF.
  */
-static bool find_included(const char *conf, const char *pattern, struct place *ret)
+static void find_included(const char *conf, const char *pattern, struct places *ret)
 {
 	char path[PATH_MAX];
-	bool found = false;
 	glob_t files;
 	size_t i;
 
 	if (*pattern != '/')
 		pattern = cmd_conf_beside(conf, pattern, path);
 	if (glob(pattern, 0, NULL, &files))
-		return false;
-	for (i = 0; i < files.gl_pathc && !found; i++)
-		found = check_plugstack_find(files.gl_pathv[i], /* follow= */ false, ret);
+		return;
+	for (i = 0; i < files.gl_pathc; i++)
+		check_plugstack_find(files.gl_pathv[i], /* follow= */ false, ret);
 	globfree(&files);
-	return found;
+}
+
+static void add_place(struct places *p, const char *conf, unsigned int line, const char *file)
+{
+	struct place *to = p->n ? &p->second : &p->first;
+
+	if (p->n++ > 1)
+		return;
+	(void)snprintf(to->conf, sizeof(to->conf), "%s", conf);
+	(void)snprintf(to->file, sizeof(to->file), "%s", file);
+	to->line = line;
 }
 
 /*
  * Finds the plugin in CONF and, if FOLLOW, in the files that it includes ("include
  * plugstack.conf.d/ *"), one level deep.
  */
-static bool check_plugstack_find(const char *conf, bool follow, struct place *ret)
+static void check_plugstack_find(const char *conf, bool follow, struct places *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned int n = 0;
@@ -63,7 +78,7 @@ static bool check_plugstack_find(const char *conf, bool follow, struct place *re
 	size_t len;
 
 	if (fileio_read_alloc(conf, 1u << 20, &text, &len, NULL) < 0)
-		return false;
+		return;
 	for (next = text; (line = strsep(&next, "\n"));) {
 		char *save = NULL;
 		char *word;
@@ -76,35 +91,50 @@ static bool check_plugstack_find(const char *conf, bool follow, struct place *re
 		if (!word || !file)
 			continue;
 		if (!strcmp(word, "include")) {
-			if (follow && find_included(conf, file, ret))
-				return true;
+			if (follow)
+				find_included(conf, file, ret);
 		} else if (is_ours(file)) {
-			(void)snprintf(ret->conf, sizeof(ret->conf), "%s", conf);
-			(void)snprintf(ret->file, sizeof(ret->file), "%s", file);
-			ret->line = n;
-			return true;
+			add_place(ret, conf, n, file);
 		}
 	}
-	return false;
+}
+
+/* A second line registers the options again: Slurm warns at every srun, and ignores them. */
+static void check_once(struct check *c, const struct places *p)
+{
+	char hint[PATH_MAX + 32];
+
+	if (p->n < 2)
+		return;
+	if (p->first.line == p->second.line && !strcmp(p->first.conf, p->second.conf))
+		(void)snprintf(hint, sizeof(hint), "include %s once", p->second.conf);
+	else
+		(void)snprintf(hint, sizeof(hint), "remove line %u of %s", p->second.line, p->second.conf);
+	check_warn(c, "plugstack.conf", check_hint_file(CHECK_PLUGSTACK_CONF, hint),
+		   PLUGIN " is loaded by %s:%u and again by %s:%u: Slurm warns at every srun", p->first.conf,
+		   p->first.line, p->second.conf, p->second.line);
 }
 
 void check_plugstack(struct check *c, uint32_t slurm_version)
 {
 	const char *path = slurmconf_get(c->slurm, "PlugStackConfig");
-	struct place place = { .file = PLUGIN };
+	struct places places = { .first.file = PLUGIN };
+	const struct place *place = &places.first;
 	char beside[PATH_MAX];
 
 	if (!path)
 		path = cmd_conf_beside(c->slurm_conf, "plugstack.conf", beside);
-	if (check_plugstack_find(path, /* follow= */ true, &place))
-		check_ok(c, "plugstack.conf", "%s:%u loads %s", place.conf, place.line, place.file);
+	check_plugstack_find(path, /* follow= */ true, &places);
+	if (places.n)
+		check_ok(c, "plugstack.conf", "%s:%u loads %s", place->conf, place->line, place->file);
 	else
 		check_warn(c, "plugstack.conf", check_hint_file(CHECK_PLUGSTACK_CONF, "optional " PLUGIN),
 			   "%s does not name " PLUGIN ": no --ceems-perf, no --ceems-report", path);
-	if (*place.file == '/' && access(place.file, R_OK) < 0)
+	check_once(c, &places);
+	if (*place->file == '/' && access(place->file, R_OK) < 0)
 		check_error(c, "spank", check_hint_file(CHECK_PLUGSTACK_CONF, "optional " PLUGIN),
-			    "%s:%u: %s: %s: it is not loaded", place.conf, place.line, place.file,
+			    "%s:%u: %s: %s: it is not loaded", place->conf, place->line, place->file,
 			    strerror(errno));
 	else
-		check_plugin(c, "spank", place.file, slurm_version);
+		check_plugin(c, "spank", place->file, slurm_version);
 }
