@@ -220,6 +220,20 @@ is "$(echo "$out" | grep -c 'nodes run Slurm')" 0 "nodes of one version; a node 
 of_versions '24.11.5 n[1-7]\n22.05.8 n8,m[1-300]\n'
 has "$out" "warn   slurmd         nodes run Slurm 24.11.5, and n8,m[1-300] have 22.05.8" "nodes of another version"
 has "$out" "-> install slurm-ceems built for Slurm 22.05.8 on them" "  and what to do"
+shares() {
+	echo "TextfileDir=$1" >>"$dir/ceems.conf"
+	PATH=$dir:$PATH check
+	sed -i '$d' "$dir/ceems.conf"
+}
+fake sinfo 'case "$*" in *%n*) printf "n10 hostb\nn2 hosta\nn1 hosta\nn2 hosta\n" ;; esac'
+shares "$dir"
+has "$out" "warn   TextfileDir    the slurmd of n2 is on this host, too, and overwrites the same ceems.prom" "two slurmd of one host"
+has "$out" "-> TextfileDir=$dir/%n" "  and what to do"
+shares "$dir/%n"
+is "$(echo "$out" | grep -c 'is on this host')" 0 "  each in a folder of its own"
+fake sinfo 'case "$*" in *%n*) printf "n10 hostb\nn2 hosta\nn1 hostc\n" ;; esac'
+shares "$dir"
+is "$(echo "$out" | grep -c 'is on this host')" 0 "  and on hosts of their own"
 fake sinfo "echo 'Unable to contact slurm controller' >&2; exit 1"
 PATH=$dir:$PATH check
 has "$out" "error  slurmctld      does not answer: Unable to contact slurm controller" "a slurmctld that is down"
@@ -307,6 +321,14 @@ if [ "$(id -u)" = 0 ] && [ -x "$helpers/ceems-textfile" ]; then
 	textfile "$dir/prom"
 	has "$out" "ok     TextfileDir    $dir/prom: a file was made there and removed" "a folder that slurmd can write in"
 	is "$(ls -A "$dir/prom") $(cat "$dir/prom/ceems.prom")" "ceems.prom kept" "  nothing is left, and ceems.prom is as it was"
+	is "$(echo "$out" | grep -c 'is of the node')" 0 "  which is of no other node"
+	echo 'ceems_node_sample_time_seconds{hostname="n1"} 1' >"$dir/prom/ceems.prom"
+	textfile "$dir/prom"
+	is "$(echo "$out" | grep -c 'is of the node')" 0 "  nor is one of this node"
+	echo 'ceems_node_sample_time_seconds{hostname="n10"} 1' >"$dir/prom/ceems.prom"
+	textfile "$dir/prom"
+	has "$out" "warn   TextfileDir    $dir/prom/ceems.prom is of the node n10, not of n1" "one that another node writes"
+	has "$out" "-> TextfileDir=$dir/prom/%n" "  what to do"
 	textfile "$dir/nosuch"
 	has "$out" "error  TextfileDir    $dir/nosuch/ceems.prom.check.tmp: cannot create: No such file" "one that is not there"
 	has "$out" "-> install -d -o root $dir/nosuch" "  what to do"

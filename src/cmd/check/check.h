@@ -60,6 +60,7 @@ struct check {
 	char conf_path[PATH_MAX];
 	char slurm_conf[PATH_MAX]; /* "": it does not answer */
 	char node[256];
+	bool textfile_is_judged; /* TextfileDir has %n, or nodes that share it are reported */
 	/* TextfileDir as ceems-recorder uses it: %n is this host */
 	char host_textfile_dir[SETTINGS_PATH_MAX];
 	struct slurmconf *slurm; /* NULL: not readable */

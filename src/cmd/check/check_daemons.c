@@ -106,6 +106,44 @@ static void check_node_versions(struct check *c)
 	(void)pclose(p);
 }
 
+/* Reads a line of sinfo: a node, and the host that its slurmd runs on. False: there is no more. */
+static bool next_host(FILE *p, char node[256], char host[256])
+{
+	return fscanf(p, "%255s %255s%*[^\n]", node, host) == 2;
+}
+
+/*
+ * Reports another node whose slurmd runs on the host of this node's (Slurm's --enable-multiple-slurmd), if
+ * both write ceems.prom to the same folder.
+ */
+static void check_shared_textfile(struct check *c)
+{
+	static const char *const cmd = "timeout 10 sinfo -h -N -o '%N %n' 2>/dev/null";
+	char node[256], host[256], ours[256] = "", other[256] = "";
+	char hint[SETTINGS_PATH_MAX + 32];
+	FILE *p;
+
+	if (!*c->settings.textfile_dir || c->textfile_is_judged)
+		return;
+	p = popen(cmd, "re");
+	while (p && next_host(p, node, host))
+		if (!strcmp(node, c->node))
+			(void)snprintf(ours, sizeof(ours), "%s", host);
+	if (p)
+		(void)pclose(p);
+	p = *ours ? popen(cmd, "re") : NULL;
+	while (p && next_host(p, node, host))
+		if (!strcmp(host, ours) && strcmp(node, c->node) != 0 && !*other)
+			(void)snprintf(other, sizeof(other), "%s", node);
+	if (p)
+		(void)pclose(p);
+	if (!*other)
+		return;
+	(void)snprintf(hint, sizeof(hint), "TextfileDir=%s/%%n", c->settings.textfile_dir);
+	check_warn(c, "TextfileDir", check_hint_setting(SETTING_textfile_dir, hint),
+		   "the slurmd of %s is on this host, too, and overwrites the same ceems.prom", other);
+}
+
 enum loaded { NO_DAEMON, NOT_LOADED, IS_LOADED, OLD_FILE };
 
 static enum loaded maps_have(const char *pid, const char *file)
@@ -211,8 +249,10 @@ void check_daemons(struct check *c)
 		check_slurmdbd(c);
 		if (check_answer(c, "slurmctld",
 				 "systemctl start slurmctld  # if it does not start, its log says why",
-				 "timeout 10 sinfo -h 2>&1"))
+				 "timeout 10 sinfo -h 2>&1")) {
 			check_node_versions(c);
+			check_shared_textfile(c);
+		}
 	}
 	check_loaded(c, "slurmctld", RESTART_SLURMCTLD, "JobCompType", "jobcomp/ceems", "jobcomp_ceems.so");
 	check_loaded(c, "slurmd", RESTART_SLURMD, "AcctGatherEnergyType", "acct_gather_energy/ceems",

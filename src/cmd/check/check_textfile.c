@@ -17,6 +17,9 @@
 #include "src/libutil/fileio.h"
 #include "src/libutil/textfile_feed.h"
 
+#define PROM_MAX (64u << 20)
+#define HOST_LABEL "{hostname=\""
+
 /*
  * Returns what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is USER. HINT
  * is room for the text.
@@ -35,6 +38,30 @@ static struct check_hint textfile_hint(const char *user, const char *dir, int rc
 					  "TextfileDir=<a folder that slurmd can write in>");
 	(void)snprintf(hint, CHECK_HINT_MAX, "install -d -o %s %s", user, dir);
 	return check_hint_system(hint);
+}
+
+/* Warns if the ceems.prom in TextfileDir is of another node, such as one that shares the folder. */
+static void textfile_check_owner(struct check *c)
+{
+	const char *dir = c->settings.textfile_dir;
+	_cleanup_free_ char *text = NULL;
+	char path[PATH_MAX], hint[SETTINGS_PATH_MAX + 32];
+	const char *name;
+	size_t len;
+
+	(void)snprintf(path, sizeof(path), "%s/ceems.prom", dir);
+	if (fileio_read_alloc(path, PROM_MAX, &text, NULL, NULL) < 0)
+		return;
+	name = strstr(text, HOST_LABEL);
+	name = name ? name + sizeof(HOST_LABEL) - 1 : "";
+	len = strcspn(name, "\"");
+	if (!len || (len == strlen(c->node) && !strncmp(name, c->node, len)))
+		return;
+	c->textfile_is_judged = true;
+	(void)snprintf(hint, sizeof(hint), "TextfileDir=%s/%%n", dir);
+	check_warn(c, "TextfileDir", check_hint_setting(SETTING_textfile_dir, hint),
+		   "%s is of the node %.*s, not of %s: two slurmd write it, or the node had that name before",
+		   path, (int)(len < 256 ? len : 256), name, c->node);
 }
 
 static void textfile_check_tried(struct check *c)
@@ -59,6 +86,8 @@ static void textfile_check_tried(struct check *c)
 		check_error(c, "TextfileDir", fix, "%s; there will be no ceems.prom", err.text);
 	else
 		check_ok(c, "TextfileDir", "%s: a file was made there and removed", dir);
+	if (rc == 0)
+		textfile_check_owner(c);
 }
 
 /* Tries to write to TextfileDir, if we run as the user as whom slurmd runs. */

@@ -88,6 +88,7 @@ static bool check_conf(struct check *c, bool named)
 	} else {
 		check_ok(c, "ceems.conf", "%s", c->conf_path);
 	}
+	c->textfile_is_judged = strstr(c->settings.textfile_dir, "%n");
 	check_host_textfile(c);
 	rc = settings_for_node(&c->settings, c->node, &err);
 	if (rc < 0)
