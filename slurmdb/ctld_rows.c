@@ -29,6 +29,17 @@ static struct maybe_u64 ctld_energy(const char *tres)
 	return (struct maybe_u64){ joules, true };
 }
 
+/* Computes what sacct's Elapsed lacks, from the run time that `scontrol show job` has. */
+static struct maybe_u64 ctld_suspended(const slurm_job_info_t *job, time_t now)
+{
+	bool is_suspended = (job->job_state & JOB_STATE_BASE) == JOB_SUSPENDED;
+	time_t end = ctld_is_over(job) ? job->end_time : now;
+	time_t ran = job->pre_sus_time + (is_suspended ? 0 : end - job->suspend_time);
+	time_t lost = job->suspend_time ? end - job->start_time - ran : 0;
+
+	return (struct maybe_u64){ lost > 0 ? (uint64_t)lost : 0, true };
+}
+
 struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 {
 	struct record *r = record_create();
@@ -46,8 +57,10 @@ struct record *ctld_record(const char *cluster, const slurm_job_info_t *job)
 	r->eligible = compat_time(job->eligible_time);
 	/* the end_time of a running job is when its time limit ends */
 	r->end = ctld_is_over(job) ? compat_time(job->end_time) : 0;
-	if (job->nodes && *job->nodes)
+	if (job->nodes && *job->nodes) {
 		r->start = compat_time(job->start_time);
+		r->suspended_s = ctld_suspended(job, time(NULL));
+	}
 	record_exit_status(job->exit_code, &r->exit_code, &r->exit_signal);
 	record_exit_status(job->derived_ec, &r->derived_exit_code, &r->derived_exit_signal);
 	rc |= slurmdb_copy_text(&r->cluster, cluster);

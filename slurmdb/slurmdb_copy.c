@@ -110,6 +110,7 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map, 
 		.ncpus = tresmap_cpus(from->tres_alloc_str),
 		.start = compat_time(from->start),
 		.end = compat_time(from->end),
+		.suspended_s = { from->suspended, from->start > 0 },
 		.exit_unknown = (uint32_t)from->exitcode == NO_VAL,
 		/* slurmdbd gets CPU times when the step ends; until then they are 0 */
 		.user_cpu_us = { from->user_cpu_sec * 1000000 + from->user_cpu_usec, from->end > 0 },
@@ -208,6 +209,7 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 	r->end = compat_time(job->end);
 	if (ran) {
 		r->start = compat_time(job->start);
+		r->suspended_s = (struct maybe_u64){ job->suspended, true };
 		r->total_nodes = job->alloc_nodes;
 		r->total_cpus = tresmap_cpus(job->tres_alloc_str);
 	}

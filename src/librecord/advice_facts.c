@@ -117,10 +117,10 @@ static void set_state(struct advice_facts *f, const struct record *r)
 
 static void set_time(struct advice_facts *f, const struct record *r, uint64_t now)
 {
-	uint64_t end = r->end ? r->end : f->value[FACT_IS_RUNNING] ? now : 0;
+	uint64_t ran_s;
 
-	if (r->start && end >= r->start) {
-		set(f, FACT_ELAPSED, (double)(end - r->start));
+	if (record_run_s(r, f->value[FACT_IS_RUNNING] ? now : 0, &ran_s)) {
+		set(f, FACT_ELAPSED, (double)ran_s);
 		set(f, FACT_LIMIT_SUGGESTED, round_time(ROOM * f->value[FACT_ELAPSED]));
 	}
 	if (r->time_limit_min.known) {
@@ -138,6 +138,7 @@ static bool is_of_srun(const struct record_step *s)
 static void set_steps(struct advice_facts *f, const struct record *r)
 {
 	double ran = 0, imbalance, tasks = 0;
+	uint64_t ran_s;
 	size_t i, n = 0;
 
 	if (!r->steps_known)
@@ -150,8 +151,8 @@ static void set_steps(struct advice_facts *f, const struct record *r)
 			set(f, FACT_IS_INTERACTIVE, 1);
 		if (s->ntasks > tasks && s->step_id != LEDGER_STEP_EXTERN)
 			tasks = s->ntasks;
-		if (is_of_srun(s) && s->end >= s->start && s->start) {
-			ran += (double)(s->end - s->start);
+		if (is_of_srun(s) && record_step_run_s(s, &ran_s)) {
+			ran += (double)ran_s;
 			n++;
 		}
 		if (record_step_imbalance(s, METRIC_CPU_TIME, &imbalance) &&

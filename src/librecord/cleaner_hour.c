@@ -34,13 +34,14 @@ static uint64_t distance(uint64_t a, uint64_t b)
 
 bool cleaner_hour_find(const struct factor_chain *chain, const struct record *r, struct cleaner_hour *ret)
 {
-	const uint64_t length_s = r->end > r->start ? r->end - r->start : 0;
+	uint64_t length_s = 0; /* of another run, which nobody will suspend */
 	double own, mean, least = 0;
 	uint64_t best = 0;
 	uint64_t t;
 
-	if (!is_of_series(chain, r) || r->start <= CLEANER_HOUR_REACH_S || !length_s ||
-	    length_s > CLEANER_HOUR_REACH_S || !mean_factor(chain, r->start, length_s, &own))
+	if (!is_of_series(chain, r) || r->start <= CLEANER_HOUR_REACH_S ||
+	    !record_run_s(r, /* now= */ 0, &length_s) || !length_s || length_s > CLEANER_HOUR_REACH_S ||
+	    !mean_factor(chain, r->start, r->end - r->start, &own))
 		return false;
 	t = (r->start - CLEANER_HOUR_REACH_S + HOUR_S - 1) / HOUR_S * HOUR_S;
 	for (; t <= r->start + CLEANER_HOUR_REACH_S; t += HOUR_S) {

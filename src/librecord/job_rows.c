@@ -55,6 +55,18 @@ static const char *waited(const struct record *r, char *buf)
 	return buf;
 }
 
+/* Writes ", suspended 5 s"; "" if the job was not. */
+static const char *suspended(const struct record *r, char *buf)
+{
+	char text[SCREEN_TEXT_MAX];
+
+	buf[0] = '\0';
+	if (r->suspended_s.value)
+		(void)snprintf(buf, 2 * SCREEN_TEXT_MAX, ", suspended %s",
+			       screen_seconds(r->suspended_s.value, text));
+	return buf;
+}
+
 /* Writes " of 5m00s (20 %)", the time limit; "" if unknown. */
 static const char *of_limit(const struct record *r, uint64_t elapsed, char *buf)
 {
@@ -95,7 +107,7 @@ static void put_wait(const struct screen *out, const struct job_screen *s, const
 static void put_time(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
 {
 	const struct record *r = s->part[0];
-	char wait[2 * SCREEN_TEXT_MAX], limit[3 * SCREEN_TEXT_MAX];
+	char wait[2 * SCREEN_TEXT_MAX], stop[2 * SCREEN_TEXT_MAX], limit[3 * SCREEN_TEXT_MAX];
 	char time[SCREEN_TEXT_MAX], date[SCREEN_TEXT_MAX], all[SCREEN_TEXT_MAX];
 	size_t i;
 
@@ -105,8 +117,8 @@ static void put_time(const struct screen *out, const struct job_screen *s, const
 	}
 	(void)screen_date(sum->first_start, s->now, date);
 	if (s->n == 1) {
-		screen_row(out, "time", date, "%s%s%s", screen_seconds(sum->elapsed_s, time),
-			   of_limit(r, sum->elapsed_s, limit), waited(r, wait));
+		screen_row(out, "time", date, "%s%s%s%s", screen_seconds(sum->elapsed_s, time),
+			   of_limit(r, sum->elapsed_s, limit), suspended(r, stop), waited(r, wait));
 		return;
 	}
 	for (i = 0; i < s->n && job_elapsed_s(s, s->part[i]) < sum->longest_s; i++)

@@ -27,9 +27,9 @@ static bool is_running(const struct record *r)
 
 uint64_t job_elapsed_s(const struct job_screen *s, const struct record *r)
 {
-	uint64_t end = r->end ? r->end : s->now;
+	uint64_t ran_s;
 
-	return r->start && end > r->start ? end - r->start : 0;
+	return record_run_s(r, s->now, &ran_s) ? ran_s : 0;
 }
 
 static uint64_t gpus_of(const struct record *r)

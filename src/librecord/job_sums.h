@@ -30,7 +30,7 @@ void job_sums_add(const struct job_screen *s, struct job_sums *sum);
  */
 void job_id_text(const struct record *r, char *buf, size_t size);
 
-/* Seconds from start to end; to s->now for a job that has not ended; 0 if it has not started. */
+/* record_run_s() until s->now; 0 if the job has not started. */
 uint64_t job_elapsed_s(const struct job_screen *s, const struct record *r);
 
 /* Returns the share of the allocated CPU time that was used; -1: unknown. */

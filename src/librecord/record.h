@@ -88,6 +88,8 @@ struct record_step {
 	uint32_t ntasks;
 	uint32_t nnodes, ncpus; /* 0: unknown */
 	uint64_t start, end;	/* seconds since the epoch, UTC; 0: unknown */
+	/* seconds of these in which Slurm had suspended the step; JSON has them as what "elapsed" lacks */
+	struct maybe_u64 suspended_s;
 	int32_t exit_code, exit_signal;
 	bool exit_unknown; /* no exit status, for example of a lost step; null in JSON */
 	struct maybe_u64 user_cpu_us, system_cpu_us, max_rss_bytes;
@@ -117,6 +119,8 @@ struct record {
 	char origin[16]; /* RECORD_HISTORY; empty: the recorder made it when the job ended */
 	/* seconds since the epoch; 0: unknown. A later part of a resized job has the resize as SUBMIT */
 	uint64_t submit, eligible, start, end;
+	/* seconds between start and end in which Slurm had suspended the job; JSON: as of a step */
+	struct maybe_u64 suspended_s;
 	struct maybe_u64 time_limit_min;
 	int32_t exit_code, exit_signal, derived_exit_code, derived_exit_signal;
 	uint32_t total_nodes, total_cpus;
@@ -171,6 +175,14 @@ char *record_array_tasks(const char *text);
 bool record_tres(const char *tres, const char *name, uint64_t *ret) _must_check_;
 
 /* --- record_derived.c --------------------------------------------------------------------- */
+
+/*
+ * Run time of a job or step in seconds, as sacct's Elapsed: from start to end without suspended time. A job
+ * that has not ended runs until NOW. All shares, rates and hours are of this time. False: not known, as of
+ * a job that did not start, or that did not end if NOW is 0.
+ */
+bool record_run_s(const struct record *r, uint64_t now, uint64_t *ret_s);
+bool record_step_run_s(const struct record_step *s, uint64_t *ret_s);
 
 /*
  * CPU time of a job or step in ns: METRIC_CPU_TIME, else Slurm's own value. METRIC_CPU_TIME is

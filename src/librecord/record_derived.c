@@ -3,11 +3,30 @@
 
 #include "src/libutil/clock.h"
 
-static uint64_t elapsed_ns(uint64_t start, uint64_t end)
+static bool run_s(uint64_t start, uint64_t end, const struct maybe_u64 *suspended_s, uint64_t *ret_s)
+{
+	if (!start || end < start)
+		return false;
+	/* sacct, too, has 0 where a clock was set back meanwhile */
+	*ret_s = suspended_s->value < end - start ? end - start - suspended_s->value : 0;
+	return true;
+}
+
+bool record_run_s(const struct record *r, uint64_t now, uint64_t *ret_s)
+{
+	return run_s(r->start, r->end ? r->end : now, &r->suspended_s, ret_s);
+}
+
+bool record_step_run_s(const struct record_step *s, uint64_t *ret_s)
+{
+	return run_s(s->start, s->end, &s->suspended_s, ret_s);
+}
+
+static uint64_t nanoseconds(uint64_t s)
 {
 	uint64_t ns;
 
-	return !start || end < start || __builtin_mul_overflow(end - start, NSEC_PER_SEC, &ns) ? 0 : ns;
+	return __builtin_mul_overflow(s, NSEC_PER_SEC, &ns) ? 0 : ns;
 }
 
 /*
@@ -71,15 +90,19 @@ static bool value_of(enum derived d, const struct values *f, uint64_t slurm_ns, 
 bool record_derived(const struct record *r, enum derived d, double *ret)
 {
 	uint64_t ns = values_has(&r->values, METRIC_CPU_TIME) ? 0 : slurm_job_cpu_ns(r);
+	uint64_t s = 0;
 
-	return value_of(d, &r->values, ns, elapsed_ns(r->start, r->end), r->total_cpus, ret);
+	(void)record_run_s(r, /* now= */ 0, &s);
+	return value_of(d, &r->values, ns, nanoseconds(s), r->total_cpus, ret);
 }
 
 bool record_step_derived(const struct record_step *s, enum derived d, double *ret)
 {
 	uint64_t ns = values_has(&s->values, METRIC_CPU_TIME) ? 0 : slurm_cpu_ns(s);
+	uint64_t ran_s = 0;
 
-	return value_of(d, &s->values, ns, elapsed_ns(s->start, s->end), s->ncpus, ret);
+	(void)record_step_run_s(s, &ran_s);
+	return value_of(d, &s->values, ns, nanoseconds(ran_s), s->ncpus, ret);
 }
 
 bool record_step_imbalance(const struct record_step *s, enum metric m, double *ret)

@@ -286,11 +286,12 @@ void record_emissions_of_step(const struct record *r, const struct record_step *
 
 static void put_embodied(const struct record *r, const struct settings *s, struct record_emissions *e)
 {
+	uint64_t ran_s;
 	u128 ng;
 
-	if (!s->embodied_ug_per_cpu_hour || !r->start || r->end < r->start || !r->total_cpus)
+	if (!s->embodied_ug_per_cpu_hour || !record_run_s(r, /* now= */ 0, &ran_s) || !r->total_cpus)
 		return;
-	ng = (u128)(r->end - r->start) * r->total_cpus * NG_PER_UG;
+	ng = (u128)ran_s * r->total_cpus * NG_PER_UG;
 	ng = (ng * s->embodied_ug_per_cpu_hour + S_PER_HOUR / 2) / S_PER_HOUR;
 	if (ng > INT64_MAX)
 		return;

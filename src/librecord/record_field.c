@@ -23,12 +23,10 @@ static bool job_queue_wait(const void *object, uint64_t *ret)
 
 static bool job_elapsed(const void *object, uint64_t *ret)
 {
-	const struct record *r = object;
-
-	return seconds_between(r->start, r->end, ret);
+	return record_run_s(object, /* now= */ 0, ret);
 }
 
-/* CPU hours as jobcomp/kafka computes them, in millionths. */
+/* CPU hours as jobcomp/kafka computes them, but without suspended time, in millionths. */
 static bool job_cpu_hours(const void *object, uint64_t *ret)
 {
 	const struct record *r = object;
@@ -76,9 +74,7 @@ static bool job_steps_total(const void *object, uint64_t *ret)
 
 static bool step_elapsed(const void *object, uint64_t *ret)
 {
-	const struct record_step *s = object;
-
-	return seconds_between(s->start, s->end, ret);
+	return record_step_run_s(object, ret);
 }
 
 static bool step_has_exit(const void *object)
@@ -183,7 +179,8 @@ const struct record_field record_job_fields[] = {
 	JOB("script", TEXT, script, .flags = FIELD_AT_END | FIELD_OF_SLURMDBD, SQL("script")),
 	JOB("origin", CHARS, origin, AT_END, SQL("origin")),
 	MADE("@queue_wait", job_queue_wait),
-	MADE("elapsed", job_elapsed, AT_END, SQL("elapsed_s")),
+	JOB("elapsed", MAYBE, suspended_s, .make = job_elapsed, .flags = FIELD_AT_END | FIELD_OF_SLURMDBD,
+	    SQL("elapsed_s")),
 	MADE("cpu_hours", job_cpu_hours, AT_END, .scale = US_PER_S),
 	JOB("exit_code", EXIT, exit_code, AT_END, SQL("exit_code"), .signal_column = "exit_signal"),
 	JOB("derived_ec", EXIT, derived_exit_code, AT_END, SQL("derived_exit_code"),
@@ -228,7 +225,7 @@ const struct record_field record_step_fields[] = {
 	STEP("ncpus", COUNT, ncpus, SQL("ncpus")),
 	STEP("@start", TIME, start, SQL("start_time")),
 	STEP("@end", TIME, end, SQL("end_time")),
-	MADE("elapsed", step_elapsed, SQL("elapsed_s")),
+	STEP("elapsed", MAYBE, suspended_s, .make = step_elapsed, SQL("elapsed_s")),
 	STEP("exit_code", EXIT, exit_code, .has = step_has_exit, SQL("exit_code"),
 	     .signal_column = "exit_signal"),
 	STEP("user_cpu_s", MAYBE, user_cpu_us, .scale = US_PER_S, SQL("user_cpu_s")),

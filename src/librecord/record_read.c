@@ -183,6 +183,14 @@ static int read_value(const struct record_reader *in, const struct record_field 
 	return 0;
 }
 
+/* Computes the suspended time from "elapsed", which lacks it; M has what was read of that. */
+static void take_elapsed(struct maybe_u64 *m, uint64_t start, uint64_t end)
+{
+	uint64_t all_s = start && end > start ? end - start : 0;
+
+	m->value = m->known && m->value < all_s ? all_s - m->value : 0;
+}
+
 static int read_escaped(struct record_reader *in)
 {
 	size_t i;
@@ -243,6 +251,7 @@ static int read_steps(json_t *o, struct record *r, struct errmsg *err)
 		s->exit_unknown = !code || json_is_null(code);
 		rc = json_is_object(step) ? read_fields(step, record_step_fields, s, err) :
 					    record_bad(err, "steps", "not an array of objects");
+		take_elapsed(&s->suspended_s, s->start, s->end);
 	}
 	r->steps_known = true;
 	return rc;
@@ -267,6 +276,7 @@ static int read_record(json_t *o, struct record *r, struct errmsg *err)
 {
 	int rc = read_fields(o, record_job_fields, r, err);
 
+	take_elapsed(&r->suspended_s, r->start, r->end);
 	if (rc == 0 && (!r->cluster || !*r->cluster))
 		rc = record_bad(err, "cluster", "missing");
 	if (rc == 0 && !r->job_id)

@@ -40,6 +40,7 @@ void job_step_record(const struct record *r, struct record_step *s, struct recor
 		.nodes = s->nodes,
 		.start = s->start,
 		.end = s->end,
+		.suspended_s = s->suspended_s,
 		.exit_code = s->exit_code,
 		.exit_signal = s->exit_signal,
 		.total_nodes = s->nnodes,

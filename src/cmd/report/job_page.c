@@ -205,7 +205,7 @@ static void put_step(const struct record_step *s, FILE *out)
 	/* the extern step has the values of all steps together */
 	bool is_whole = s->step_id == LEDGER_STEP_EXTERN;
 	char id[16], text[SCREEN_TEXT_MAX];
-	uint64_t ns;
+	uint64_t ran_s, ns;
 	double share;
 
 	fputs("<tr>", out);
@@ -213,7 +213,7 @@ static void put_step(const struct record_step *s, FILE *out)
 		      /* link= */ NULL, "");
 	html_element(out, "td", NULL, "%s", is_whole ? "" : s->name ? s->name : "");
 	html_element(out, "td", NULL, "%s", s->state);
-	html_number(out, s->start && s->end >= s->start ? screen_seconds(s->end - s->start, text) : "n/a");
+	html_number(out, record_step_run_s(s, &ran_s) ? screen_seconds(ran_s, text) : "n/a");
 	html_number(out, record_step_cpu_time(s, &ns) ? screen_time(ns, text) : "n/a");
 	html_number(out, record_step_derived(s, DERIVED_CPU_EFFICIENCY, &share) ? screen_share(share, text) :
 										  "n/a");
@@ -360,7 +360,7 @@ static int add_job(struct cells *cells, const struct record *r, uint64_t now)
 	const struct job_screen at = { .now = now };
 	struct cell cell[CSV_CELLS];
 	char id[96], step[16];
-	uint64_t ns = 0;
+	uint64_t ran_s = 0, ns = 0;
 	bool is_known;
 	size_t i;
 	int rc;
@@ -383,7 +383,8 @@ static int add_job(struct cells *cells, const struct record *r, uint64_t now)
 		set_text(&cell[CELL_NAME], s->name);
 		set_text(&cell[CELL_STATE], s->state);
 		set_text(&cell[CELL_NODES], s->nodes);
-		set_number(&cell[CELL_TIME], s->start && s->end >= s->start, s->end - s->start, 1);
+		is_known = record_step_run_s(s, &ran_s);
+		set_number(&cell[CELL_TIME], is_known, ran_s, 1);
 		is_known = record_step_cpu_time(s, &ns);
 		set_number(&cell[CELL_CPU_TIME], is_known, ns, UINT64_C(1000000000));
 		set_values(cell, &s->values);

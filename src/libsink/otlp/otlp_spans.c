@@ -312,10 +312,10 @@ static void put_host(struct attributes *a, const char *nodes, uint32_t n)
 		put_text(a, "host.name", nodes);
 }
 
-static void put_power(struct attributes *a, double joules, uint64_t start, uint64_t end)
+static void put_power(struct attributes *a, double joules, uint64_t ran_s)
 {
-	if (start && end > start)
-		put_double(a, "hw.power", joules / (double)(end - start));
+	if (ran_s)
+		put_double(a, "hw.power", joules / (double)ran_s);
 }
 
 /* --- spans ----------------------------------------------------------------------------------------- */
@@ -363,6 +363,7 @@ static void add_job(struct trace *t)
 	uint64_t submit = r->submit ? r->submit : r->start;
 	struct attributes a = { .o = t->o };
 	uint8_t queue[TRACE_SPAN_SIZE];
+	uint64_t ran_s;
 	bool has_parent = memcmp(t->parent.span, none, sizeof(none)) != 0;
 	Otlp__Span *s = add_span(t, "job", t->job, has_parent ? t->parent.span : NULL, submit, r->end);
 
@@ -370,8 +371,8 @@ static void add_job(struct trace *t)
 		return;
 	put_fields(&a, record_job_fields, r, /* is_step= */ false);
 	put_host(&a, r->nodes, r->total_nodes);
-	if (r->energy.total_j.known)
-		put_power(&a, (double)r->energy.total_j.value, r->start, r->end);
+	if (r->energy.total_j.known && record_run_s(r, /* now= */ 0, &ran_s))
+		put_power(&a, (double)r->energy.total_j.value, ran_s);
 	give_attributes(s, &a, r->state);
 	trace_span_of_job(t->key, t->key_len, "queue", queue);
 	(void)add_span(t, "queue", queue, t->job, submit, r->start ? r->start : r->end);
@@ -390,6 +391,7 @@ static void add_step(struct trace *t, const struct record_step *step)
 {
 	struct attributes a = { .o = t->o };
 	uint8_t id[TRACE_SPAN_SIZE];
+	uint64_t ran_s;
 	Otlp__Span *s;
 
 	if (!step->start) /* it never began */
@@ -401,11 +403,11 @@ static void add_step(struct trace *t, const struct record_step *step)
 		return;
 	put_fields(&a, record_step_fields, step, /* is_step= */ true);
 	put_host(&a, step->nodes, step->nnodes);
-	if (values_has(&step->values, METRIC_ENERGY))
+	if (values_has(&step->values, METRIC_ENERGY) && record_step_run_s(step, &ran_s))
 		put_power(&a,
 			  (double)step->values.value[METRIC_ENERGY] /
 				  (double)record_metric_scale(METRIC_ENERGY),
-			  step->start, step->end);
+			  ran_s);
 	give_attributes(s, &a, step->state);
 }
 

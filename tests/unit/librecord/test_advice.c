@@ -683,6 +683,29 @@ static void test_words(void)
 	unlink(path);
 }
 
+/* What advice goes by is not changed by a pause, in which Slurm had suspended the job. */
+static void test_suspended(void)
+{
+	struct record *r = good();
+	struct advice_facts ran, paused;
+	size_t i, n = 0;
+
+	r->steps[0].step_id = 0;
+	advice_facts_of(r, NULL, r->end, &ran);
+	r->end += 7200;
+	r->suspended_s = (struct maybe_u64){ 7200, true };
+	for (i = 0; i < r->nsteps; i++) {
+		r->steps[i].end += 7200;
+		r->steps[i].suspended_s = r->suspended_s;
+	}
+	advice_facts_of(r, NULL, r->end, &paused);
+	for (i = 0; i < FACT_N; i++)
+		n += ran.known[i] != paused.known[i] || ran.value[i] < paused.value[i] ||
+		     ran.value[i] > paused.value[i];
+	is_u64(n, 0, "facts that a suspended job has otherwise");
+	record_destroy(r);
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -690,6 +713,7 @@ int main(void)
 	test_cases();
 	test_cleaner_hours();
 	test_silence();
+	test_suspended();
 	test_order();
 	test_site();
 	test_words();

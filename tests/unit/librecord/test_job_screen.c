@@ -141,6 +141,20 @@ static void test_job(void)
 		  "               #SBATCH --exclusive  would have saved 1.60 Wh, 24.0 mg\n"
 		  "             not final\n",
 		  "a job, with advice");
+	/* the same, with a pause: all goes by the time that the job ran */
+	r.end += 75;
+	r.suspended_s = (struct maybe_u64){ 75, true };
+	is_job(&r,
+	       "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), suspended 1m15s, waited 0 s  24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB\n",
+	       "one that was suspended");
+	r = burn();
 	r.cluster = (char *)"c2";
 	r.state = (char *)"OUT_OF_MEMORY";
 	r.exit_signal = 125;

@@ -401,6 +401,42 @@ static void fill_step(struct record_step *s, bool all)
 }
 
 /* Kafka takes messages of 1 MB unless told otherwise. */
+/* Elapsed, hours and ratios of a job that was suspended are those of one that was not. */
+static void test_suspended(void)
+{
+	struct record *r = smallest();
+	struct record *again = NULL;
+	_cleanup_free_ char *json = NULL;
+	struct errmsg err = { 0 };
+	uint64_t s = 0;
+	size_t len;
+
+	r->steps = calloc(1, sizeof(*r->steps));
+	r->nsteps = 1;
+	r->steps_known = true;
+	values_init(&r->steps[0].values);
+	r->start = r->steps[0].start = 1700000000;
+	r->end = r->steps[0].end = 1700000120;
+	r->total_cpus = r->steps[0].ncpus = 3;
+	r->suspended_s = r->steps[0].suspended_s = (struct maybe_u64){ 20, true };
+	values_set(&r->values, METRIC_CPU_TIME, UINT64_C(150000000000));
+	values_set(&r->steps[0].values, METRIC_CPU_TIME, UINT64_C(75000000000));
+	is_int(record_to_json(r, &json, &len, &err), 0, "a job that was suspended for 20 of 120 s");
+	ok(json && strstr(json, "\"elapsed\":100,\"cpu_hours\":0.083333,"), "ran for 100 s");
+	ok(json && strstr(json, "\"cpu_efficiency\":0.5"), "  and used half of that time");
+	ok(json && strstr(json, "\"cpu_efficiency\":0.25"), "  its step a quarter");
+	is_int(record_from_json(json, len, &again, &err), 0, "it is read");
+	is_u64(again->suspended_s.value, 20, "  with the time it was suspended");
+	is_u64(again->steps[0].suspended_s.value, 20, "  its step, too");
+	ok(record_run_s(again, 0, &s) && s == 100, "  and so runs 100 s");
+	again->end = 0;
+	ok(!record_run_s(again, 0, &s), "a job that has not ended has no run time");
+	ok(record_run_s(again, again->start + 70, &s) && s == 50, "  but up to now");
+	ok(record_run_s(again, again->start + 10, &s) && s == 0, "  and never less than none");
+	record_destroy(again);
+	record_destroy(r);
+}
+
 static void test_size(void)
 {
 	struct record *r = smallest();
@@ -560,6 +596,7 @@ int main(int argc, char **argv)
 	test_key();
 	test_unknown();
 	test_derived();
+	test_suspended();
 	test_size();
 	test_decimals();
 	test_exit_status();

@@ -33,6 +33,7 @@ static slurmdb_step_rec_t a_step(uint32_t id)
 	s.ntasks = 2;
 	s.start = 1000;
 	s.end = 1060;
+	s.suspended = 7;
 	s.state = JOB_COMPLETE;
 	s.tres_alloc_str = alloc;
 	s.user_cpu_sec = 1;
@@ -74,6 +75,7 @@ static slurmdb_job_rec_t a_job(void)
 	j.eligible = 991;
 	j.start = 1000;
 	j.end = 1060;
+	j.suspended = 20;
 	j.alloc_nodes = 2;
 	j.tres_alloc_str = alloc;
 	j.tres_req_str = req;
@@ -115,6 +117,8 @@ static void test_job(void)
 	is_u64(r->total_cpus, 4, "CPUs");
 	is_u64(r->time_limit_min.value, 60, "time limit");
 	ok(!r->array_job_id.known && !r->het_job_id.known, "neither of an array nor a het job");
+	is_u64(r->suspended_s.value, 20, "suspended time");
+	is_u64(r->steps[1].suspended_s.value, 7, "  of a step");
 	is_u64(r->nsteps, 2, "steps");
 	is_u64(r->steps[1].values.value[METRIC_ENERGY], 412000000, "a step's energy");
 	is_u64(r->steps[1].values.value[METRIC_SENSOR_LAG], 5000000000,
