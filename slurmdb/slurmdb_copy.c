@@ -96,6 +96,13 @@ static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map,
 		values_miss(values, METRIC_ENERGY, REASON_NOT_MEASURED);
 }
 
+/* A peak of 0 is of a node that took no sample: nodes of an earlier version of ours report it so. */
+static void copy_memory(struct values *values)
+{
+	if (values_has(values, METRIC_MEMORY_PEAK) && !values->value[METRIC_MEMORY_PEAK])
+		values_miss(values, METRIC_MEMORY_PEAK, REASON_NOT_MEASURED);
+}
+
 static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map, struct record_step *to)
 {
 	const slurmdb_stats_t *stats = &from->stats;
@@ -125,6 +132,7 @@ static int copy_step(const slurmdb_step_rec_t *from, const struct tresmap *map, 
 	tresmap_read(map, stats->tres_usage_in_tot, stats->tres_usage_in_max, SIDE_IN, &to->values);
 	tresmap_read(map, stats->tres_usage_out_tot, stats->tres_usage_out_max, SIDE_OUT, &to->values);
 	copy_energy(stats, map, &to->values);
+	copy_memory(&to->values);
 	slurmdb_spread(from, map, METRIC_CPU_TIME, to, &to->cpu_time);
 	slurmdb_spread(from, map, METRIC_ENERGY, to, &to->energy);
 	slurmdb_spread(from, map, METRIC_MEMORY_PEAK, to, &to->memory);

@@ -413,7 +413,8 @@ void ledger_memory_values(const struct ledger_identity *id, const struct ledger_
 
 	if (id->limit_mem_mb)
 		values_set(f, METRIC_MEMORY_ALLOCATED, id->limit_mem_mb << 20);
-	if (!seen || !seen->read_mono_ns)
+	/* a working set is never 0 while tasks live: none was sampled yet, or all had ended */
+	if (!seen || !seen->read_mono_ns || !seen->peak_bytes)
 		return;
 	left_ns = now_mono_ns > seen->read_mono_ns ? now_mono_ns - seen->read_mono_ns : 0;
 	values_set(f, METRIC_MEMORY_PEAK, seen->peak_bytes);

@@ -291,7 +291,8 @@ uint64_t ledger_kib_s(uint64_t bytes, uint64_t ns);
 
 /*
  * Fills the memory metrics of VALUES for step ID from SEEN, the sampler's readings (NULL: there are none).
- * From the last reading until NOW_MONO_NS, the step is assumed to have held the same memory.
+ * From the last reading until NOW_MONO_NS, the step is assumed to have held the same memory. What no
+ * reading saw stays unknown.
  */
 void ledger_memory_values(const struct ledger_identity *id, const struct ledger_memory *seen,
 			  uint64_t now_mono_ns, struct values *values);

@@ -28,13 +28,19 @@ static enum screen_colour colour_of(double share)
 	return share < SHARE_BAD ? SCREEN_BAD : share < SHARE_FAIR ? SCREEN_FAIR : SCREEN_GOOD;
 }
 
+/* Says why M is unknown. A value that is known may be 0, which of some metrics says that none was taken. */
+static const char *reason_text(const struct values *f, enum metric m)
+{
+	return metric_reason_text(values_has(f, m) ? REASON_NOT_MEASURED : (enum metric_reason)f->reason[m]);
+}
+
 /*
  * Writes "n/a: " and why M is unknown. Omits the reason if a note of the screen gives it: running
  * steps could not be asked.
  */
 static const char *missing(const struct job_screen *s, const struct job_sums *sum, enum metric m, char *buf)
 {
-	const char *why = metric_reason_text((enum metric_reason)sum->f.reason[m]);
+	const char *why = reason_text(&sum->f, m);
 	bool is_noted = sum->running && s->not_live;
 
 	(void)snprintf(buf, SCREEN_TEXT_MAX, "n/a%s%s", is_noted ? "" : ": ", is_noted ? "" : why);
@@ -177,6 +183,11 @@ static const char *largest_node(const struct record *r, uint64_t peak)
 
 static void put_memory(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
 {
+	static const char *const kind[] = {
+		[JOB_MEMORY_SAMPLED] = "",
+		[JOB_MEMORY_KERNEL] = " (kernel's peak)",
+		[JOB_MEMORY_TASK] = " (a task's MaxRSS)",
+	};
 	char used[SCREEN_TEXT_MAX], of[SCREEN_TEXT_MAX], where[96], id[64];
 	struct job_memory worst = { 0 };
 	struct job_memory m;
@@ -197,8 +208,8 @@ static void put_memory(const struct screen *out, const struct job_screen *s, con
 	}
 	node = largest_node(s->part[at], worst.peak);
 	job_id_text(s->part[at], id, sizeof(id));
-	(void)snprintf(where, sizeof(where), "%s%s%s%s%s", worst.is_of_task ? " (a task's MaxRSS)" : "",
-		       *node ? " on " : "", node, s->n > 1 ? " in " : "", s->n > 1 ? id : "");
+	(void)snprintf(where, sizeof(where), "%s%s%s%s%s", kind[worst.kind], *node ? " on " : "", node,
+		       s->n > 1 ? " in " : "", s->n > 1 ? id : "");
 	(void)metric_text_value(UNIT_BYTES, worst.peak, used, sizeof(used));
 	if (!worst.allocated)
 		screen_row(out, "memory", "", "%s%s, limit n/a", used, where);
@@ -215,8 +226,7 @@ static void put_gpu_memory(const struct screen *out, const struct values *f)
 	uint64_t all = f->value[METRIC_GPU_MEMORY_ALLOCATED];
 
 	if (!values_has(f, METRIC_GPU_MEMORY_PEAK) || !values_has(f, METRIC_GPU_MEMORY_ALLOCATED) || !all)
-		screen_row(out, "GPU memory", "", "n/a: %s",
-			   metric_reason_text((enum metric_reason)f->reason[METRIC_GPU_MEMORY_PEAK]));
+		screen_row(out, "GPU memory", "", "n/a: %s", reason_text(f, METRIC_GPU_MEMORY_PEAK));
 	else
 		screen_bar(out, "GPU memory", (double)peak / (double)all, SCREEN_PLAIN, "%s of %s",
 			   metric_text_value(UNIT_BYTES, peak, used, sizeof(used)),

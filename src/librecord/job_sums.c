@@ -104,9 +104,14 @@ void job_memory_find(const struct record *r, struct job_memory *m)
 	*m = (struct job_memory){ 0 };
 	if (values_has(f, METRIC_MEMORY_PEAK))
 		m->peak = f->value[METRIC_MEMORY_PEAK];
-	m->is_of_task = !m->peak;
-	if (m->is_of_task)
+	if (!m->peak && values_has(f, METRIC_MEMORY_KERNEL_PEAK)) {
+		m->peak = f->value[METRIC_MEMORY_KERNEL_PEAK];
+		m->kind = JOB_MEMORY_KERNEL;
+	}
+	if (!m->peak) {
 		m->peak = largest_rss(r);
+		m->kind = JOB_MEMORY_TASK;
+	}
 	if (values_has(f, METRIC_MEMORY_ALLOCATED))
 		m->allocated = f->value[METRIC_MEMORY_ALLOCATED];
 	else if (record_tres(r->tres_alloc, "mem", &bytes))

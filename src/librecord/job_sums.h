@@ -36,10 +36,15 @@ uint64_t job_elapsed_s(const struct job_screen *s, const struct record *r);
 /* Returns the share of the allocated CPU time that was used; -1: unknown. */
 double job_cpu_share(const struct job_screen *s, const struct record *r);
 
+enum job_memory_kind {
+	JOB_MEMORY_SAMPLED,
+	JOB_MEMORY_KERNEL, /* the kernel's peak, with page cache: no sample was taken */
+	JOB_MEMORY_TASK,   /* Slurm's MaxRSS of one task: the node's memory was not measured */
+};
+
 struct job_memory {
 	uint64_t peak, allocated; /* bytes of the node with the largest peak; 0: unknown */
-	/* PEAK is Slurm's MaxRSS of one task, because the node's memory was not measured */
-	bool is_of_task;
+	enum job_memory_kind kind;
 	double share;
 };
 /* Finds the largest memory peak of a node of R, and how much memory a node of R had. */

@@ -115,6 +115,13 @@ static void is_job(const struct record *r, const char *want, const char *what)
 	is_screen(&(struct job_screen){ .part = &r, .n = 1, .now = T + 100, .cluster = "c1" }, want, what);
 }
 
+static void has_row(const struct record *r, const char *row, const char *what)
+{
+	_cleanup_free_ char *text = print(&(struct job_screen){ .part = &r, .n = 1, .now = T + 100 });
+
+	ok(strstr(text, row), "%s", what);
+}
+
 static void test_job(void)
 {
 	struct record r = burn();
@@ -154,6 +161,19 @@ static void test_job(void)
 	       "             FR 2024, yearly mean, life-cycle; Ember\n"
 	       "  I/O        read 1.50 GiB, written 300.0 MiB\n",
 	       "one that was suspended");
+	/* no sample of its memory was taken */
+	r = burn();
+	values_set(&r.values, METRIC_MEMORY_KERNEL_PEAK, 3 * MIB);
+	values_miss(&r.values, METRIC_MEMORY_PEAK, REASON_NOT_MEASURED);
+	has_row(&r, "  memory     [#               ]  <1 %   3.00 MiB of 4.00 GiB (kernel's peak)\n",
+		"the kernel's peak");
+	values_set(&r.values, METRIC_MEMORY_PEAK, 0);
+	has_row(&r, "  memory     [#               ]  <1 %   3.00 MiB of 4.00 GiB (kernel's peak)\n",
+		"  also beside a 0");
+	values_miss(&r.values, METRIC_MEMORY_KERNEL_PEAK, REASON_NO_MEMORY);
+	has_row(&r, "  memory     n/a: not measured\n", "nothing known, with the reason");
+	values_miss(&r.values, METRIC_MEMORY_PEAK, REASON_NO_MEMORY);
+	has_row(&r, "  memory     n/a: no memory cgroup\n", "  another reason");
 	r = burn();
 	r.cluster = (char *)"c2";
 	r.state = (char *)"OUT_OF_MEMORY";

@@ -218,6 +218,7 @@ static void test_fill(size_t i)
 static void test_unseen(void)
 {
 	struct ledger_slot s = slot_of(0);
+	struct ledger_memory empty = seen;
 	struct values f;
 
 	grow(v2_new);
@@ -227,6 +228,13 @@ static void test_unseen(void)
 	is_int(value(&f, METRIC_MEMORY_PEAK), -REASON_NOT_MEASURED,
 	       "too short to be sampled: unknown, not 0");
 	is_int(value(&f, METRIC_MEMORY_TIME), -REASON_NOT_MEASURED, "so is its mean");
+	/* one reading, before the tasks began or after they ended */
+	empty.peak_bytes = empty.held_kib_s = empty.held_bytes = empty.cache_kib_s = empty.cache_bytes = 0;
+	stepmemory_fill(&s, &empty, 103 * NSEC_PER_SEC, &f);
+	is_int(value(&f, METRIC_MEMORY_PEAK), -REASON_NOT_MEASURED,
+	       "read when it had no tasks: unknown, too");
+	is_int(value(&f, METRIC_MEMORY_TIME), -REASON_NOT_MEASURED, "so is its mean");
+	is_int(value(&f, METRIC_CACHE_TIME), -REASON_NOT_MEASURED, "and that of its page cache");
 	is_int(value(&f, METRIC_MEMORY_KERNEL_PEAK), 5000000, "the kernel knows its peak");
 	is_int(value(&f, METRIC_MEMORY_ALLOCATED), -REASON_NOT_MEASURED,
 	       "where Slurm allocates none: unknown");

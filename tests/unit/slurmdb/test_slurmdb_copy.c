@@ -250,6 +250,27 @@ static void test_no_joules(void)
 }
 
 /* slurmdbd was told the end and not the start. */
+/* A node that took no sample has no peak. */
+static void test_no_memory(void)
+{
+	static char none[] = "1=1500,1004=0", some[] = "1=1500,1004=4096";
+	char *const usage[] = { none, some };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(usage); i++) {
+		slurmdb_job_rec_t row = a_job();
+		slurmdb_step_rec_t step = a_step(0);
+		struct slurmdb_job job;
+
+		step.stats.tres_usage_in_max = usage[i];
+		step.stats.tres_usage_in_tot = usage[i];
+		job = copy_of(&row, &step, 1, NULL);
+		ok(values_has(&job.record->steps[0].values, METRIC_MEMORY_PEAK) == (i > 0), "  a peak of %s",
+		   usage[i]);
+		record_destroy(job.record);
+	}
+}
+
 static void test_half(void)
 {
 	static char none[] = "", unknown[] = "(unknown)";
@@ -360,11 +381,13 @@ int main(void)
 	/* "ic/...": how many nodes the energy is of */
 	(void)slurmdb_names_add_tres(&names, 1001, "ic", metric_table[METRIC_ENERGY_NODES].tres + 3);
 	(void)slurmdb_names_add_tres(&names, 1002, "ic", metric_table[METRIC_SENSOR_LAG].tres + 3);
+	(void)slurmdb_names_add_tres(&names, 1004, "ic", metric_table[METRIC_MEMORY_PEAK].tres + 3);
 	(void)slurmdb_names_add_qos(&names, 1, "normal");
 	test_job();
 	test_exit_status();
 	test_unknown();
 	test_no_joules();
+	test_no_memory();
 	test_half();
 	test_resized();
 	test_requeued();
