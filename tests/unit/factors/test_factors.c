@@ -10,6 +10,7 @@
 #include "src/factors/merge.h"
 #include "src/libutil/rfc3339.h"
 #include "tap.h"
+#include "scratch.h"
 
 #define NOW "2026-11-22T10:40:00Z"
 
@@ -267,6 +268,130 @@ static void test_validate(void)
 	points_fini(&p);
 }
 
+/* --- properties of odd answers --------------------------------------------------------------- */
+
+#define QUARTERS 64
+#define ANSWERS 2000
+
+/* What may be wrong with one of an answer's items. */
+enum fault {
+	FAULT_NONE,
+	FAULT_NEGATIVE,
+	FAULT_TEXT,
+	FAULT_NAN,
+	FAULT_HUGE,
+	FAULT_ZONE,
+	FAULT_NO_TIME,
+	FAULT_ODD_TIME,
+	FAULT_FUTURE,
+	FAULT_NULL,    /* the value: not known, so nothing is said */
+	FAULT_NO_ITEM, /* null in place of the item */
+	FAULT_SAME,    /* twice */
+	FAULT_OTHER,   /* twice, with another value */
+	FAULT_N
+};
+
+/* Writes item I, and for FAULT_SAME and FAULT_OTHER its double, to TEXT[2]. */
+static void odd_item(size_t i, enum fault f, char text[2][160])
+{
+	char time[RFC3339_SIZE], value[16], *to = text[0];
+
+	rfc3339_utc(at(NOW) - 900 * (QUARTERS - i), time);
+	(void)snprintf(value, sizeof(value), "%zu", 100 + i);
+	text[1][0] = '\0';
+	if (f == FAULT_NO_ITEM)
+		(void)snprintf(to, 160, "null");
+	else
+		(void)snprintf(to, 160, "{\"date_heure\":\"%s\",\"perimetre\":\"%s\",\"taux_co2\":%s}",
+			       f == FAULT_NO_TIME  ? "" :
+			       f == FAULT_ODD_TIME ? "26-11-22" :
+			       f == FAULT_FUTURE   ? "2031-01-01T00:00:00Z" :
+						     time,
+			       f == FAULT_ZONE ? "Corse" : "France",
+			       f == FAULT_NEGATIVE ? "-3.5" :
+			       f == FAULT_TEXT	   ? "\"90\"" :
+			       f == FAULT_NAN	   ? "NaN" :
+			       f == FAULT_HUGE	   ? "1e9" :
+			       f == FAULT_NULL	   ? "null" :
+						     value);
+	if (f == FAULT_SAME || f == FAULT_OTHER)
+		(void)snprintf(text[1], 160,
+			       "{\"date_heure\":\"%s\",\"perimetre\":\"France\",\"taux_co2\":%zu}", time,
+			       100 + i + (f == FAULT_OTHER));
+}
+
+/* Makes an answer with up to 15 odd items, in any order. *RET_NAMED is how many must be named. */
+static char *odd_answer(uint64_t *seed, enum fault fault[QUARTERS], size_t *ret_named)
+{
+	static char item[2 * QUARTERS][160];
+	char *text = NULL;
+	size_t n = 0, len, i;
+	FILE *out;
+
+	*ret_named = 0;
+	memset(fault, 0, QUARTERS * sizeof(*fault));
+	for (i = scratch_random(seed) % 16; i > 0; i--)
+		fault[scratch_random(seed) % QUARTERS] = scratch_random(seed) % FAULT_N;
+	for (i = 0; i < QUARTERS; i++) {
+		odd_item(i, fault[i], &item[n]);
+		n += item[n + 1][0] ? 2 : 1;
+		*ret_named += fault[i] != FAULT_NONE && fault[i] != FAULT_SAME && fault[i] != FAULT_NULL;
+	}
+	for (i = n; i > 1; i--) { /* Fisher and Yates */
+		size_t k = scratch_random(seed) % i;
+		char swap[160];
+
+		memcpy(swap, item[k], sizeof(swap));
+		memcpy(item[k], item[i - 1], sizeof(swap));
+		memcpy(item[i - 1], swap, sizeof(swap));
+	}
+	out = open_memstream(&text, &len);
+	if (!out)
+		exit(1);
+	(void)fputs(scratch_random(seed) % 2 ? "\xef\xbb\xbf" : "", out);
+	for (i = 0; i < n; i++)
+		(void)fprintf(out, "%s%s", i ? "," : "{\"results\":[", item[i]);
+	(void)fputs("]}", out);
+	(void)fclose(out);
+	return text;
+}
+
+/* Whatever is wrong with some items, the others are taken with their own values, and each odd one named. */
+static void test_odd(void)
+{
+	struct provider_ask rte = ask_of("rte", "FR", "FR");
+	struct factor_series none = { 0 };
+	uint64_t seed = UINT64_C(20261128);
+	size_t n_wrong = 0, n, i;
+
+	for (n = 0; n < ANSWERS; n++) {
+		const uint64_t begun = seed;
+		enum fault fault[QUARTERS];
+		struct points p = { 0 };
+		struct errmsg err = { 0 };
+		size_t named, doubts, k = 0;
+		_cleanup_free_ char *text = odd_answer(&seed, fault, &named);
+		bool is_right = rte.provider->parse(&rte, text, strlen(text), &p, &err) == 0 &&
+				validate_points(&rte, &none, false, &p, &doubts, &err) == 0 && !doubts &&
+				p.nskipped == named;
+
+		for (i = 0; is_right && i < QUARTERS; i++)
+			if (fault[i] == FAULT_NONE || fault[i] == FAULT_SAME) {
+				is_right = k < p.n && p.point[k].factor.mg_per_kwh == 1000 * (100 + i) &&
+					   p.point[k].from_s == at(NOW) - 900 * (QUARTERS - i);
+				k++;
+			}
+		if (!is_right || k != p.n) {
+			n_wrong++;
+			diag("seed %llu: %s; %zu named of %zu", (unsigned long long)begun, err.text,
+			     p.nskipped, named);
+		}
+		points_fini(&p);
+	}
+	is_u64(n_wrong, 0,
+	       "of 2,000 odd answers, those that lost a good value, kept an odd one, or did not name it");
+}
+
 static void test_tenfold(void)
 {
 	struct provider_ask rte = ask_of("rte", "FR", "FR");
@@ -406,6 +531,7 @@ int main(void)
 	test_keys();
 	test_answers();
 	test_validate();
+	test_odd();
 	test_tenfold();
 	test_merge();
 	return done_testing();
