@@ -220,6 +220,10 @@ for job in "$wide" "${mix[0]}" "$paused"; do
 	is "$(job_acct "$job" ConsumedEnergyRaw)" "$(job_acct "$job" ConsumedEnergyRaw extern)" \
 		"job $job: sacct's row is what the extern steps reported"
 done
+[ "$(job_acct "$paused" Suspended)" != 00:00:00 ]
+ok $? "job $paused was suspended for $(job_acct "$paused" Suspended)"
+is "$(inside "$ceems" jobs -a -n -P -o jobid,elapsedraw | awk -F '|' -v id="$paused" '$1 == id { print $2 }')" \
+	"$(job_acct "$paused" ElapsedRaw)" "  which is not in its run time, as in sacct"
 [ "$(job_acct "$wide" ConsumedEnergyRaw)" -gt 100 ]
 ok $? "the wide job has energy of four nodes: $(job_acct "$wide" ConsumedEnergyRaw) J"
 done_testing
