@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -18,16 +19,21 @@
 #define LOGOUT_MS 500L
 #define POLL_MS 1000
 
+/* One is common: to the address with a '/' at its end, or without. */
+#define REDIRECTS_MAX 3
+
 struct redfish_client {
 	const struct redfish_conf *conf;
 	int stop_fd; /* -1: saying good-bye, which is not interrupted */
 	CURL *easy;
 	CURLM *multi;
 	long timeout_ms;
+	bool is_login; /* the answer has a new session */
 	char why[CURL_ERROR_SIZE];
 	char token[256];		 /* of the session; empty: there is none */
 	char sessions[REDFISH_PATH_MAX]; /* where one is opened; empty: not known yet */
 	char session[REDFISH_PATH_MAX];	 /* where it is ended */
+	char location[512];		 /* of the last answer; empty: it names none */
 	struct https_body body;
 	char answer[REDFISH_ANSWER_MAX + 1];
 };
@@ -55,8 +61,9 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 {
 	struct redfish_client *c = ctx;
 
-	take_header(line, n * size, "X-Auth-Token", c->token, sizeof(c->token));
-	take_header(line, n * size, "Location", c->session, sizeof(c->session));
+	if (c->is_login)
+		take_header(line, n * size, "X-Auth-Token", c->token, sizeof(c->token));
+	take_header(line, n * size, "Location", c->location, sizeof(c->location));
 	return n * size;
 }
 
@@ -140,10 +147,10 @@ static int client_request(struct redfish_client *c, const char *method, const ch
 		(void)curl_easy_setopt(e, CURLOPT_USERNAME, c->conf->user);
 		(void)curl_easy_setopt(e, CURLOPT_PASSWORD, c->conf->password);
 	}
-	if (!strcmp(method, "POST")) {
-		(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-		(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
-	}
+	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
+	c->is_login = !strcmp(method, "POST");
+	c->location[0] = '\0';
 	rc = client_transfer(c, err);
 	if (rc == 0)
 		(void)curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, ret_status);
@@ -153,17 +160,57 @@ static int client_request(struct redfish_client *c, const char *method, const ch
 	return rc;
 }
 
+/* The path on this host to which Location leads; false: it leads elsewhere. */
+static bool location_path(const struct redfish_client *c, char *ret, size_t size)
+{
+	const char *path = c->location;
+	size_t url_len = strlen(c->conf->url);
+
+	if (!strncasecmp(path, c->conf->url, url_len)) {
+		path += url_len;
+		path += !strncmp(path, ":443/", 5) ? 4 : 0;
+	}
+	if (redfish_json_check_path(path, NULL) < 0 || strlen(path) >= size)
+		return false;
+	(void)snprintf(ret, size, "%s", path);
+	return true;
+}
+
+/* client_request(), and where a redirect leads to on the same host. */
+static int client_exchange(struct redfish_client *c, const char *method, const char *path, const char *body,
+			   long *ret_status, struct errmsg *err)
+{
+	char at[REDFISH_PATH_MAX];
+	unsigned int hops;
+	int rc;
+
+	(void)snprintf(at, sizeof(at), "%s", path);
+	for (hops = 0;; hops++) {
+		rc = client_request(c, method, at, body, ret_status, err);
+		if (rc < 0 || *ret_status < 301 || *ret_status > 308 || *ret_status == 304 ||
+		    hops == REDIRECTS_MAX || !location_path(c, at, sizeof(at)))
+			return rc;
+	}
+}
+
 static int status_to_errno(const struct redfish_client *c, const char *path, long status, struct errmsg *err)
 {
 	if (status >= 200 && status < 300)
 		return 0;
 	if (status == 401 || status == 403)
 		return errmsg_set(
-			err, -EACCES,
+			err, status == 401 ? -EACCES : -EPERM,
 			"%s%s: user %s may not read it (HTTP %ld): give the user the BMC's role ReadOnly; "
 			"with Auth=basic, check Password, too",
 			c->conf->url, path, c->conf->user, status);
-	return errmsg_set(err, status == 404 ? -ENOENT : -EIO, "%s%s: HTTP %ld", c->conf->url, path, status);
+	if (status >= 300 && status < 400)
+		return errmsg_set(
+			err, -EREMOTEIO,
+			"%s%s: HTTP %ld is not followed: it leads to another host or in a circle; is "
+			"URL the BMC's own?",
+			c->conf->url, path, status);
+	return errmsg_set(err, status == 404 ? -ENOENT : -EREMOTEIO, "%s%s: HTTP %ld", c->conf->url, path,
+			  status);
 }
 
 /* --- the session -------------------------------------------------------------------------- */
@@ -195,12 +242,11 @@ static void put_text(char **p, const char *s)
 /* The answer names it by its path, some BMCs by their whole address. */
 static void find_session(struct redfish_client *c)
 {
-	const char *path = strstr(c->session, "/redfish/");
+	const char *path = strstr(c->location, "/redfish/");
 
-	if (!path || redfish_json_check_path(path, NULL) < 0)
-		c->session[0] = '\0';
-	else
-		memmove(c->session, path, strlen(path) + 1);
+	c->session[0] = '\0';
+	if (path && redfish_json_check_path(path, NULL) == 0)
+		(void)snprintf(c->session, sizeof(c->session), "%s", path);
 }
 
 /*
@@ -211,7 +257,7 @@ static int client_find_sessions(struct redfish_client *c, struct errmsg *err)
 {
 	struct errmsg why = { 0 };
 	long status = 0;
-	int rc = client_request(c, "GET", REDFISH_ROOT, NULL, &status, err);
+	int rc = client_exchange(c, "GET", REDFISH_ROOT, NULL, &status, err);
 
 	if (rc < 0)
 		return rc;
@@ -271,8 +317,7 @@ static int client_login(struct redfish_client *c, struct errmsg *err)
 	put_quoted(&end, c->conf->password);
 	put_text(&end, "}");
 	*end = '\0';
-	c->session[0] = '\0';
-	rc = client_request(c, "POST", c->sessions, body, &status, err);
+	rc = client_exchange(c, "POST", c->sessions, body, &status, err);
 	explicit_bzero(body, sizeof(body));
 	if (rc == 0)
 		rc = login_to_errno(c, status, err);
@@ -308,12 +353,12 @@ int redfish_client_get(struct redfish_client *c, const char *path, const char **
 	if (!c->conf->basic_auth && !had_session)
 		rc = client_login(c, err);
 	if (rc == 0)
-		rc = client_request(c, "GET", path, NULL, &status, err);
+		rc = client_exchange(c, "GET", path, NULL, &status, err);
 	if (rc == 0 && status == 401 && had_session) { /* it was idle for too long */
 		c->token[0] = '\0';
 		rc = client_login(c, err);
 		if (rc == 0)
-			rc = client_request(c, "GET", path, NULL, &status, err);
+			rc = client_exchange(c, "GET", path, NULL, &status, err);
 	}
 	if (rc == 0)
 		rc = status_to_errno(c, path, status, err);

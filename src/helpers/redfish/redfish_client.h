@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * redfish_client.h - asks one BMC over HTTPS. Its certificate is always checked, no other host is
- * contacted (no redirects, no proxy), and answers are limited in time and size. All calls are made
- * in one thread with all signals blocked, since libcurl and OpenSSL may raise SIGPIPE.
+ * redfish_client.h - asks one BMC over HTTPS. Its certificate is always
+ * checked. No other host is contacted (no proxy; a redirect is followed to the same host only), and answers
+ * are limited in time and size. All calls are made in one thread with all signals blocked, since libcurl
+ * and OpenSSL may raise SIGPIPE.
  */
 #ifndef CEEMS_REDFISH_CLIENT_H
 #define CEEMS_REDFISH_CLIENT_H
@@ -25,8 +26,9 @@ int redfish_client_create(const struct redfish_conf *conf, int stop_fd, struct r
  * Gets the resource PATH, which redfish_json_check_path() must accept. Logs in if needed, where the
  * service root's Links.Sessions says. There is one try; an expired session is renewed once. The
  * answer belongs to the client until the next call. -EACCES: the BMC refuses user or password, or
- * its certificate is not trusted; -ENOENT: no such resource; -EMSGSIZE: longer than
- * REDFISH_ANSWER_MAX; -ECANCELED; -ETIMEDOUT; -EIO: other errors that may pass.
+ * its certificate is not trusted; -ECANCELED; -ETIMEDOUT; -EIO: other failures of the connection. Of this
+ * resource only: -ENOENT: there is none (HTTP 404); -EPERM: the user may not read it (HTTP 403); -EMSGSIZE:
+ * longer than REDFISH_ANSWER_MAX; -EREMOTEIO: another HTTP status.
  */
 int redfish_client_get(struct redfish_client *c, const char *path, const char **ret_text, size_t *ret_len,
 		       struct errmsg *err) _must_check_;

@@ -392,8 +392,8 @@ int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct 
 	size_t i;
 	int rc = w->is_found ? 0 : walk_find(w, err);
 
-	if (rc < 0)
-		return rc;
+	if (rc < 0) /* -EPERM: the user or the file is to be changed */
+		return rc == -EPERM ? -EACCES : rc;
 	sum.kind = w->kind;
 	for (i = 0; i < w->nchassis; i++) {
 		struct redfish_values v = { 0 };

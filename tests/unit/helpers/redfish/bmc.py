@@ -82,6 +82,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def hop(self, mode):
+        """In "slash", leads to the same address with a '/' at its end; in "circle", to itself."""
+        host = self.headers.get("Host")
+        if "slash" in mode and not self.path.endswith("/"):
+            where = self.path + "/" if self.command == "POST" else f"https://{host}{self.path}/"
+            self.answer(308, b"", [("Location", where)])
+        elif "circle" in mode and self.path != f"{V1}/":
+            self.answer(301, b"", [("Location", self.path)])
+        else:
+            return False
+        return True
+
     def may(self, mode):
         if "refuse" in mode:
             return False
@@ -101,7 +113,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         if "limit" in mode:
             return self.answer(503, b'{"error":{"code":"Base.1.0.SessionLimitExceeded"}}')
-        if self.path != sessions(mode) or "sessionless" in mode:
+        if self.hop(mode):
+            return None
+        if self.path.rstrip("/") != sessions(mode) or "sessionless" in mode:
             return self.answer(404)
         if "refuse" in mode or body != {"UserName": USER, "Password": PASSWORD}:
             return self.answer(401)
@@ -125,6 +139,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(401)
         if "forbid" in mode and self.path != f"{V1}/":
             return self.answer(403)
+        if self.hop(mode):
+            return None
         if "hang" in mode:
             time.sleep(60)
         if "drip" in mode:
@@ -142,7 +158,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, b"<html><body>Please log in</body></html>")
         if "huge" in mode:
             return self.answer(200, b'{"x":"' + b"y" * 1000000 + b'"}')
-        found = resources(mode).get(self.path)
+        found = resources(mode).get(self.path if self.path == f"{V1}/" else self.path.rstrip("/"))
         if found is None:
             return self.answer(404)
         body = json.dumps(found).encode()

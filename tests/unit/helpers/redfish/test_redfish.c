@@ -460,6 +460,22 @@ static void test_links_sessions(void)
 		run_close(&r);
 }
 
+/* To the same host they are followed, and the password goes nowhere else. */
+static void test_redirects(void)
+{
+	struct run r;
+
+	test_power("slash", "{\"PowerConsumedWatts\":400}", trust, CONSUMED);
+	is_u64(requests("POST /redfish/v1/SessionService/Sessions/"), 1,
+	       "a redirect within the host is followed");
+	if (run_says(&r, "circle", trust,
+		     "HTTP 301 is not followed: it leads to another host or in a circle"))
+		run_close(&r);
+	if (run_says(&r, "redirect", trust,
+		     "HTTP 302 is not followed: it leads to another host or in a circle"))
+		run_close(&r);
+}
+
 /* Connections that a process started now would have as well. */
 static size_t inherited_connections(void)
 {
@@ -893,6 +909,7 @@ static void test_all(void)
 
 	test_sessions();
 	test_links_sessions();
+	test_redirects();
 	test_sums();
 	test_controls();
 	test_expiry();
