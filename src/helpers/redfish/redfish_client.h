@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * redfish_client.h - asks one BMC over HTTPS. Its certificate is always
+ * redfish_client.h - asks one BMC over HTTPS. Its certificate or, with Fingerprint, its key is always
  * checked. No other host is contacted (no proxy; a redirect is followed to the same host only), and answers
  * are limited in time and size. All calls are made in one thread with all signals blocked, since libcurl
  * and OpenSSL may raise SIGPIPE.

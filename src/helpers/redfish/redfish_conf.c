@@ -43,6 +43,23 @@ static int parse_controls(const char *value, void *field, const struct kvconf_ke
 	return 0;
 }
 
+/*
+ * libcurl's form: sha256//, then 32 bytes in base64. A shorter text would be taken for a file's name and
+ * ignored by some versions.
+ */
+static int parse_fingerprint(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+{
+	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t prefix = strlen("sha256//");
+
+	if (*value && (strncmp(value, "sha256//", prefix) || strspn(value + prefix, base64) != 43 ||
+		       strcmp(value + prefix + 43, "=") != 0))
+		return errmsg_set(err, -EINVAL,
+				  "'%s' is not sha256// and 44 characters of base64; see ceems.conf(5)",
+				  value);
+	return kvconf_text(value, field, key, err);
+}
+
 #define KEY(name, parse, member, initial, help)                                   \
 	{                                                                         \
 		name, parse, offsetof(struct redfish_conf, member),               \
@@ -55,6 +72,8 @@ static const struct kvconf_key keys[] = {
 	KEY("Password", kvconf_text, password, "", "The user's password."),
 	KEY("CAFile", kvconf_path, ca_file, "",
 	    "Certificates to trust, in PEM: the BMC's own or its issuer's; empty: the system's."),
+	KEY("Fingerprint", parse_fingerprint, fingerprint, "",
+	    "The SHA-256 of the BMC's public key, which is trusted whatever its certificate says."),
 	KEY("Auth", parse_auth, basic_auth, "session", "session or basic."),
 	KEY("System", kvconf_text, system, "",
 	    "Id of the ComputerSystem that is this node; empty: the only one, or by the node's UUID."),

@@ -16,6 +16,7 @@ struct redfish_conf {
 	char user[128];
 	char password[256];
 	char ca_file[PATH_MAX]; /* trusted CAs; empty: the system's */
+	char fingerprint[64];	/* "sha256//BASE64" of the BMC's public key; empty: CAFile counts */
 	char system[128];	/* Id of this node's ComputerSystem; empty: found by its UUID */
 	char chassis[128];	/* Ids, comma-separated; empty: those of the system */
 	unsigned int controls;	/* bits of the entries of PowerControl to add up */

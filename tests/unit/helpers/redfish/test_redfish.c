@@ -70,6 +70,9 @@ static const struct {
 	  ":1: PowerControl: 'x' is not a number below 16" },
 	{ "no PowerControl", "PowerControl=\n", 0600, -EINVAL, ":1: PowerControl: is empty" },
 	{ "auth", "Auth=digest\n", 0600, -EINVAL, ":1: Auth: 'digest' is not" },
+	{ "a short fingerprint", "Fingerprint=sha256//abc\n", 0600, -EINVAL,
+	  ":1: Fingerprint: 'sha256//abc' is not sha256// and 44 characters" },
+	{ "a fingerprint that is a file", "Fingerprint=/etc/key.pem\n", 0600, -EINVAL, ":1: Fingerprint:" },
 	{ "relative CAFile", "CAFile=x.pem\n", 0600, -EINVAL, ":1: CAFile: 'x.pem' is not" },
 	{ "no '='", "Password " SECRET "\n", 0600, -EINVAL, ":1: no '='" },
 	{ "unknown key", "Verify=no\n", 0600, -EINVAL, ":1: Verify: unknown key" },
@@ -693,6 +696,7 @@ static void test_refused(void)
 }
 
 #define NOT_TRUSTED ": CAFile must have the BMC's certificate or its issuer's"
+#define OTHER_NAME ": URL must have the certificate's name of the BMC, or trust its key by Fingerprint"
 
 static void test_certificates(void)
 {
@@ -710,6 +714,35 @@ static void test_certificates(void)
 	is_u64(requests(""), 0, "  nothing was asked");
 }
 
+/* The SHA-256 of the public key in the certificate NAME, as a line of the configuration. */
+static void fingerprint_of(const char *name, char *conf, size_t size)
+{
+	char command[PATH_MAX];
+	_cleanup_free_ char *text = NULL;
+
+	(void)snprintf(command, sizeof(command),
+		       "cd %s && openssl x509 -in %s -pubkey -noout | openssl pkey -pubin -outform DER | "
+		       "openssl dgst -sha256 -binary | base64 >pin",
+		       dir, name);
+	if (system(command) == 0)
+		text = scratch_read(scratch_path(dir, "pin"), NULL);
+	(void)snprintf(conf, size, "Fingerprint=sha256//%s", text ? text : "");
+}
+
+/* With its fingerprint, the key is trusted without CAFile and whatever name the certificate has. */
+static void test_fingerprint(void)
+{
+	char conf[256];
+	struct run r;
+
+	fingerprint_of("cert.pem", conf, sizeof(conf));
+	test_power("", "{\"PowerConsumedWatts\":400}", conf, CONSUMED);
+	fingerprint_of("other.pem", conf, sizeof(conf));
+	if (run_says(&r, "", conf, ": the BMC has another key than Fingerprint says"))
+		run_close(&r);
+	is_u64(requests(""), 0, "  before anything is asked");
+}
+
 /* Of another name, but trusted: the address has to be in it. */
 static void test_wrong_name(void)
 {
@@ -719,9 +752,10 @@ static void test_wrong_name(void)
 	if (!ok(make_certificate("cert.pem", "key.pem", "DNS:bmc.example") && (port = start_bmc()),
 		"a BMC with a certificate of another name"))
 		return;
-	if (run_says(&r, "", trust, NOT_TRUSTED))
+	if (run_says(&r, "", trust, OTHER_NAME))
 		run_close(&r);
 	is_u64(requests(""), 0, "  before anything is asked");
+	test_fingerprint();
 }
 
 /* --- which chassis count ------------------------------------------------------------------ */
@@ -920,6 +954,7 @@ static void test_all(void)
 	test_client();
 	test_refused();
 	test_certificates();
+	test_fingerprint();
 	test_dead("hang");
 	test_dead("drip");
 	test_silent_port();
