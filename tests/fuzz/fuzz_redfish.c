@@ -24,20 +24,25 @@ static void check_link(int rc, const char *path, const struct errmsg *err)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size);
-	char paths[4][REDFISH_PATH_MAX];
+	struct redfish_paths paths = { 0 };
 	char path[REDFISH_PATH_MAX];
-	struct errmsg err = { 0 };
+	struct errmsg err = { 0 }, skipped;
+	unsigned int first;
 	size_t n = 0;
 
 	values(text, size, REDFISH_ENVIRONMENT);
 	values(text, size, REDFISH_POWER);
 	check_link(redfish_json_link(text, size, "Chassis", path, sizeof(path), &err), path, &err);
-	if (redfish_json_links(text, size, "Members", paths, 4, &n, &err) == 0)
-		while (n--)
-			check_link(0, paths[n], &err);
+	if (redfish_json_links(text, size, "Members", &paths, &n, &skipped, &err) == 0)
+		assert(!n || skipped.text[0]);
+	for (n = 0; n < paths.n; n++)
+		check_link(0, paths.path[n], &err);
+	redfish_paths_free(&paths);
+	check_link(redfish_json_next(text, size, path, sizeof(path), &err), path, &err);
 	(void)redfish_json_text(text, size, "PowerControl.0.Name", path, 16);
 	assert(!strpbrk(path, "\n\r") && strlen(path) < 16);
-	(void)redfish_json_controls(text, size);
+	(void)redfish_json_controls(text, size, &first);
+	assert(first < REDFISH_CONTROLS || first < size);
 	free(text);
 	return 0;
 }

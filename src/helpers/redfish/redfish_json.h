@@ -14,6 +14,18 @@
 
 #define REDFISH_PATH_MAX 256
 
+/* Paths of resources; an empty list is zeroed. */
+struct redfish_paths {
+	char (*path)[REDFISH_PATH_MAX];
+	size_t n;
+};
+
+/* Adds a copy of PATH, unless the list has it; *RET (may be NULL) is its index. -ENOMEM. */
+int redfish_paths_add(struct redfish_paths *p, const char *path, size_t *ret) _must_check_;
+void redfish_paths_free(struct redfish_paths *p);
+/* Whether A and B are the same, with or without a '/' at the end. */
+bool redfish_path_is_same(const char *a, const char *b);
+
 enum redfish_resource {
 	REDFISH_ENVIRONMENT, /* EnvironmentMetrics */
 	REDFISH_POWER,	     /* Power, deprecated by the former and still what most have */
@@ -40,6 +52,7 @@ enum redfish_resource redfish_kind_resource(enum redfish_kind kind);
 
 struct redfish_values {
 	unsigned int has;	       /* 1 << enum redfish_kind */
+	unsigned int unknown;	       /* the same bits: shown, but null, 0 or impossible now */
 	uint64_t value[REDFISH_KINDS]; /* uJ or, of power, mW */
 	uint64_t window_ns;	       /* what an average is over; 0: not told */
 };
@@ -52,11 +65,18 @@ int redfish_json_link(const char *text, size_t len, const char *name, char *ret,
 		      struct errmsg *err) _must_check_;
 
 /*
- * Reads all links in the array NAME ("Members", "Links.Chassis"), at most MAX; none is no error.
- * -EINVAL: as above.
+ * Adds all links in the array NAME ("Members", "Links.Chassis") to RET; none is no error. An object in
+ * place of the array is its only entry. *RET_SKIPPED entries are not links and left out; SKIPPED says why.
+ * -EINVAL: not JSON.
  */
-int redfish_json_links(const char *text, size_t len, const char *name, char ret[][REDFISH_PATH_MAX],
-		       size_t max, size_t *ret_n, struct errmsg *err) _must_check_;
+int redfish_json_links(const char *text, size_t len, const char *name, struct redfish_paths *ret,
+		       size_t *ret_skipped, struct errmsg *skipped, struct errmsg *err) _must_check_;
+
+/* Reads the path of a collection's next page. -ENOENT: this is the last; -EINVAL: as redfish_json_link(). */
+int redfish_json_next(const char *text, size_t len, char *ret, size_t size, struct errmsg *err) _must_check_;
+
+/* The number "Members@odata.count" of a collection; -1: it does not tell. */
+long redfish_json_count(const char *text, size_t len);
 
 /*
  * Reads the text NAME; a number selects an array's entry ("PowerControl.0.Name"). Bytes other than
@@ -66,14 +86,23 @@ bool redfish_json_text(const char *text, size_t len, const char *name, char *ret
 
 /*
  * Reads the values of RESOURCE. With several CONTROLS (bits of entries of PowerControl), those that
- * all have are added up. -ENODATA: no value now (null, or no such member); -EINVAL: not JSON;
- * -ERANGE: a value that is impossible or of another type. One bad value makes the whole answer
- * invalid.
+ * all have are added up. A number may be written as text. -ENODATA: no value now (null, or no such
+ * member); -EINVAL: not JSON; -ERANGE: only values that are impossible or of another type. If there are
+ * others, 0 is returned, and ERR names the impossible one.
  */
 int redfish_json_values(const char *text, size_t len, enum redfish_resource resource, unsigned int controls,
 			struct redfish_values *ret, struct errmsg *err) _must_check_;
-/* How many entries PowerControl has. */
-size_t redfish_json_controls(const char *text, size_t len);
+/*
+ * How many entries PowerControl has; one object in place of the array is one. *RET_FIRST is the first:
+ * behind a null, the only one that is there.
+ */
+size_t redfish_json_controls(const char *text, size_t len, unsigned int *ret_first);
+
+/*
+ * Copies PATH and writes as %XX what an address may not contain: blanks and bytes other than ASCII.
+ * -ENAMETOOLONG: it does not fit.
+ */
+int redfish_json_encode(const char *path, char *ret, size_t size) _must_check_;
 
 /*
  * Checks that PATH is "/redfish/..." in printable ASCII, so that it cannot lead to another host or

@@ -59,18 +59,6 @@ static const char *const resource_link[RESOURCES] = {
 
 /* --- names -------------------------------------------------------------------------------- */
 
-static size_t path_length(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len && path[len - 1] == '/' ? len - 1 : len;
-}
-
-static bool is_same_path(const char *a, const char *b)
-{
-	return path_length(a) == path_length(b) && !strncmp(a, b, path_length(a));
-}
-
 /* The last part of a path, which is the resource's Id. */
 struct id {
 	char text[64];
@@ -78,10 +66,12 @@ struct id {
 
 static struct id id_of(const char *path)
 {
-	size_t len = path_length(path);
-	size_t from = len;
+	size_t len = strlen(path);
 	struct id id;
+	size_t from;
 
+	len -= len && path[len - 1] == '/';
+	from = len;
 	while (from && path[from - 1] != '/')
 		from--;
 	(void)snprintf(id.text, sizeof(id.text), "%.*s", (int)(len - from), path + from);
@@ -122,6 +112,22 @@ static bool is_same_uuid(const char *a, const char *b)
 
 /* --- the way there ------------------------------------------------------------------------ */
 
+/* The first MAX links in the array NAME. */
+static int read_links(const char *text, size_t len, const char *name, char ret[][REDFISH_PATH_MAX],
+		      size_t max, size_t *ret_n, struct errmsg *err)
+{
+	struct redfish_paths all = { 0 };
+	struct errmsg skipped;
+	size_t n = 0;
+	int rc = redfish_json_links(text, len, name, &all, &n, &skipped, err);
+
+	*ret_n = all.n < max ? all.n : max;
+	for (n = 0; n < *ret_n; n++)
+		memcpy(ret[n], all.path[n], sizeof(ret[n]));
+	redfish_paths_free(&all);
+	return rc;
+}
+
 /* The members of the collection that the service root's NAME links to; -ENOENT: it has none. */
 static int walk_collection(struct redfish_walk *w, const char *name, size_t *ret_n, struct errmsg *err)
 {
@@ -139,7 +145,7 @@ static int walk_collection(struct redfish_walk *w, const char *name, size_t *ret
 	rc = redfish_client_get(w->client, path, &text, &len, err);
 	if (rc < 0)
 		return rc;
-	rc = redfish_json_links(text, len, "Members", w->members, MEMBERS_MAX, ret_n, &why);
+	rc = read_links(text, len, "Members", w->members, MEMBERS_MAX, ret_n, &why);
 	return rc < 0 ? errmsg_set(err, rc, "%s%s: %s", w->conf->url, path, why.text) : 0;
 }
 
@@ -219,7 +225,7 @@ static int find_candidates(struct redfish_walk *w, size_t *ret_n, struct errmsg 
 		rc = redfish_client_get(w->client, w->system, &text, &len, err);
 		if (rc < 0)
 			return rc;
-		rc = redfish_json_links(text, len, "Links.Chassis", w->members, MEMBERS_MAX, &n, &why);
+		rc = read_links(text, len, "Links.Chassis", w->members, MEMBERS_MAX, &n, &why);
 		if (rc < 0)
 			return errmsg_set(err, rc, "%s%s: %s", w->conf->url, w->system, why.text);
 	}
@@ -236,10 +242,11 @@ static int find_candidates(struct redfish_walk *w, size_t *ret_n, struct errmsg 
 
 static void note_controls(struct redfish_walk *w, const char *text, size_t len)
 {
-	size_t n = redfish_json_controls(text, len);
+	unsigned int first;
+	size_t n = redfish_json_controls(text, len, &first);
 	unsigned int i;
 
-	for (i = 0; i < n && i < REDFISH_CONTROLS && w->ncontrols < ARRAY_SIZE(w->control); i++) {
+	for (i = first; i < n && i < REDFISH_CONTROLS && w->ncontrols < ARRAY_SIZE(w->control); i++) {
 		struct control *c = &w->control[w->ncontrols++];
 		char name[32];
 
@@ -288,8 +295,8 @@ static int add_chassis(struct redfish_walk *w, const char *path, struct errmsg *
 	(void)snprintf(c->path, sizeof(c->path), "%s", path);
 	if (redfish_json_link(text, len, "Links.ContainedBy", c->within, sizeof(c->within), NULL) < 0)
 		c->within[0] = '\0';
-	if (redfish_json_links(text, len, "Links.ComputerSystems", systems, ARRAY_SIZE(systems), &c->nsystems,
-			       NULL) < 0)
+	if (read_links(text, len, "Links.ComputerSystems", systems, ARRAY_SIZE(systems), &c->nsystems, NULL) <
+	    0)
 		c->nsystems = 0;
 	for (i = 0; i < RESOURCES; i++) {
 		rc = redfish_json_link(text, len, resource_link[i], c->resource[i], REDFISH_PATH_MAX, err);
@@ -324,7 +331,7 @@ static const struct chassis *container_of_power(const struct redfish_walk *w, co
 	size_t hops, i;
 
 	for (hops = 0; hops < MEMBERS_MAX && within[0]; hops++) {
-		for (i = 0; i < w->nchassis && !is_same_path(w->chassis[i].path, within); i++)
+		for (i = 0; i < w->nchassis && !redfish_path_is_same(w->chassis[i].path, within); i++)
 			;
 		if (i == w->nchassis || &w->chassis[i] == c)
 			return NULL;
