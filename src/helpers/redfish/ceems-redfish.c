@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 
 #include "src/helpers/redfish/redfish_walk.h"
 #include "src/libutil/clock.h"
@@ -37,7 +38,7 @@
  * be gone on from later, as the time in between is the other's.
  */
 static void redfish_declare(const struct redfish_walk *walk, const struct redfish_sample *got,
-			    const char *url, uint64_t interval_ms)
+			    bool is_other_set, const char *url, uint64_t interval_ms)
 {
 	bool is_power = redfish_kind_is_power(got->kind);
 	char what[320];
@@ -46,11 +47,13 @@ static void redfish_declare(const struct redfish_walk *walk, const struct redfis
 	for (k = 0; k < REDFISH_KINDS; k++)
 		if (k != got->kind)
 			helper_say("gone redfish:%s", redfish_kind_name((enum redfish_kind)k));
+	if (is_other_set) /* the sum of other chassis; a counter would jump */
+		helper_say("gone redfish:%s", redfish_kind_name(got->kind));
 	helper_say("meter redfish:%s other 0 %s %d node%s", redfish_kind_name(got->kind),
 		   is_power ? "power" : "energy", NODE_MAX_W, is_power ? "" : " coarse");
 	helper_say("lag %" PRIu64, interval_ms + got->window_ns / NSEC_PER_MSEC);
 	redfish_walk_describe(walk, what, sizeof(what));
-	helper_say("about node: %.90s, %s, at %s", what,
+	helper_say("about node: %.90s%s, %s, at %s", what, strlen(what) > 90 ? ".." : "",
 		   is_power		    ? "integrated" :
 		   got->kind == REDFISH_KWH ? "counter in kWh" :
 					      "counter",
@@ -132,8 +135,10 @@ static void redfish_run(struct session *s, uint64_t interval_ms)
 		if (s->walk)
 			redfish_walk_tell(s->walk, redfish_note);
 		if (rc == 0) {
-			if (got.kind != declared.kind || got.window_ns != declared.window_ns)
-				redfish_declare(s->walk, &got, s->conf.url, interval_ms);
+			bool is_other_set = declared.set && got.set != declared.set;
+
+			if (got.kind != declared.kind || got.window_ns != declared.window_ns || is_other_set)
+				redfish_declare(s->walk, &got, is_other_set, s->conf.url, interval_ms);
 			declared = got;
 			helper_say("reading %" PRIu64 " redfish:%s %" PRIu64, got.t_ns,
 				   redfish_kind_name(got.kind), got.value);

@@ -13,7 +13,8 @@
 #include "src/libutil/errmsg.h"
 #include "src/helpers/redfish/redfish_conf.h"
 
-#define REDFISH_ANSWER_MAX 65536
+/* A collection of 1,000 members is some 70 kB. */
+#define REDFISH_ANSWER_MAX 524288
 #define REDFISH_ROOT "/redfish/v1/"
 
 struct redfish_client;

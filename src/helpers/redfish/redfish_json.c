@@ -302,14 +302,16 @@ int redfish_json_next(const char *text, size_t len, char *ret, size_t size, stru
 	return rc;
 }
 
-long redfish_json_count(const char *text, size_t len)
+long redfish_json_count(const char *text, size_t len, size_t *ret_listed)
 {
 	json_t *root = NULL;
 	const json_t *count;
 	long n = -1;
 
+	*ret_listed = 0;
 	if (json_parse(text, len, &root, NULL) < 0)
 		return -1;
+	*ret_listed = list_size(json_object_get(root, "Members"));
 	count = json_object_get(root, "Members@odata.count");
 	if (json_is_integer(count) && json_integer_value(count) >= 0 && json_integer_value(count) < INT32_MAX)
 		n = (long)json_integer_value(count);

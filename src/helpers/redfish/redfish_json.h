@@ -75,8 +75,11 @@ int redfish_json_links(const char *text, size_t len, const char *name, struct re
 /* Reads the path of a collection's next page. -ENOENT: this is the last; -EINVAL: as redfish_json_link(). */
 int redfish_json_next(const char *text, size_t len, char *ret, size_t size, struct errmsg *err) _must_check_;
 
-/* The number "Members@odata.count" of a collection; -1: it does not tell. */
-long redfish_json_count(const char *text, size_t len);
+/*
+ * The number "Members@odata.count" of a collection; -1: it does not tell. *RET_LISTED is how many entries
+ * Members has here.
+ */
+long redfish_json_count(const char *text, size_t len, size_t *ret_listed);
 
 /*
  * Reads the text NAME; a number selects an array's entry ("PowerControl.0.Name"). Bytes other than

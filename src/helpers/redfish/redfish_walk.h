@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * redfish_walk.h - finds, once, the resources of a BMC's Redfish service that show the node's power;
- * then reads only these resources.
- *
- * It adds up the following, so that no power counts twice and none of another node counts:
- * - the ComputerSystem is the one that System names, or the only one, or the one with the node's UUID;
- * - its chassis are those that Chassis names, or those that the system links to, or, without a system, all;
- * - a chassis that links to several systems is not this node's alone and is left out, unless it is named;
- * - a chassis within (Links.ContainedBy) another of them that shows power is left out: the outer one includes
- *   it;
- * - of a chassis' PowerControl those entries that PowerControl names, or the first, which is the total.
- * All of these are read by the same property: the first in enum redfish_kind that every one of them shows.
+ * redfish_walk.h - reads the node's power or energy from a BMC, again and again: of the chassis that
+ * redfish_tree.h finds. All chassis are read by the same property: the first in
+ * enum redfish_kind that every one of them shows. If one of them has no value, there is no sum. When a
+ * chassis could not be read during the search, the search is repeated, after ever longer pauses.
  */
 #ifndef CEEMS_REDFISH_WALK_H
 #define CEEMS_REDFISH_WALK_H
@@ -27,6 +20,7 @@ struct redfish_sample {
 	uint64_t t_ns;		/* CLOCK_MONOTONIC, when the answer was there */
 	enum redfish_kind kind; /* stays, as long as the resources do */
 	uint64_t value;		/* uJ or, of power, mW */
+	uint64_t set;		/* another number: other chassis are added up than before */
 	uint64_t window_ns;	/* length of the average in ns; 0: not an average, or unknown */
 };
 
@@ -42,8 +36,9 @@ int redfish_walk_create(const struct redfish_conf *conf, const char *uuid, int s
 int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err) _must_check_;
 
 /*
- * Calls TELL with a line for each chassis and each entry of PowerControl found since the last call. The
- * line says whether the power of that chassis or entry is counted.
+ * Calls TELL with a line for all that was left out, and one for each chassis and each entry of
+ * PowerControl, if they were searched since the last call. The line says whether the power of that chassis
+ * or entry is counted.
  */
 void redfish_walk_tell(struct redfish_walk *w, void (*tell)(const char *line));
 /*
@@ -51,6 +46,9 @@ void redfish_walk_tell(struct redfish_walk *w, void (*tell)(const char *line));
  * PowerControl[0]".
  */
 void redfish_walk_describe(const struct redfish_walk *w, char *buf, size_t size);
+
+/* Makes the next redfish_walk_ask() search again, as when the pause is over; for tests. */
+void redfish_walk_search_now(struct redfish_walk *w);
 
 void redfish_walk_destroy(struct redfish_walk *w);
 

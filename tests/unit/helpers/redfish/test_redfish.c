@@ -832,7 +832,7 @@ static const struct {
 	  "none of its 2 systems (S1, S2) has this machine's UUID ffffffff-4455-6677-8899-aabbccddeeff: "
 	  "set System" },
 	{ "a system that is not there", "System=S3", "", 0, "no system S3; it has S1, S2" },
-	{ "a chassis that is not there", "Chassis=X", "", 0, "no chassis X shows power" },
+	{ "a chassis that is not there", "Chassis=X", "", 0, "no chassis X; it has Enc, B1, B2, Tray, Psu" },
 };
 
 static const char *const listed[] = {
