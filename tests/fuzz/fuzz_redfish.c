@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[REDFISH_PATH_MAX];
 	struct errmsg err = { 0 }, skipped;
 	unsigned int first;
+	uint64_t mw = 0;
 	size_t n = 0;
 
 	values(text, size, REDFISH_ENVIRONMENT);
@@ -39,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_link(0, paths.path[n], &err);
 	redfish_paths_free(&paths);
 	check_link(redfish_json_next(text, size, path, sizeof(path), &err), path, &err);
+	if (redfish_json_find_oem(text, size, path, sizeof(path), &mw))
+		assert(redfish_json_pointed(text, size, path, &mw, &err) == 0 && mw);
 	(void)redfish_json_text(text, size, "PowerControl.0.Name", path, 16);
 	assert(!strpbrk(path, "\n\r") && strlen(path) < 16);
 	(void)redfish_json_controls(text, size, &first);

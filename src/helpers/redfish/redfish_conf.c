@@ -60,6 +60,23 @@ static int parse_fingerprint(const char *value, void *field, const struct kvconf
 	return kvconf_text(value, field, key, err);
 }
 
+/* "/redfish/v1/Chassis/1/Sensors/total_power#/Reading" */
+static int parse_power_at(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
+{
+	const char *hash = strchr(value, '#');
+	char path[REDFISH_PATH_MAX];
+
+	if (*value && (!hash || hash[1] != '/' || (size_t)(hash - value) >= sizeof(path)))
+		return errmsg_set(err, -EINVAL, "'%s' is not \"/redfish/PATH#/NAME\", with the quotes",
+				  value);
+	if (*value) {
+		(void)snprintf(path, sizeof(path), "%.*s", (int)(hash - value), value);
+		if (redfish_json_check_path(path, NULL) < 0)
+			return errmsg_set(err, -EINVAL, "'%s' is not below /redfish/", path);
+	}
+	return kvconf_text(value, field, key, err);
+}
+
 #define KEY(name, parse, member, initial, help)                                   \
 	{                                                                         \
 		name, parse, offsetof(struct redfish_conf, member),               \
@@ -81,6 +98,8 @@ static const struct kvconf_key keys[] = {
 	    "Ids, by comma, of the chassis that are this node; empty: those that the system links to."),
 	KEY("PowerControl", parse_controls, controls, "0",
 	    "Which entries of PowerControl are added up, by comma; the first is the whole chassis."),
+	KEY("PowerAt", parse_power_at, power_at, "",
+	    "Resource and JSON pointer of the node's watts, where the standard's places have none."),
 };
 
 int redfish_conf_read(const char *path, struct redfish_conf *ret, struct errmsg *err)

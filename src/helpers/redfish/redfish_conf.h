@@ -20,6 +20,7 @@ struct redfish_conf {
 	char system[128];	/* Id of this node's ComputerSystem; empty: found by its UUID */
 	char chassis[128];	/* Ids, comma-separated; empty: those of the system */
 	unsigned int controls;	/* bits of the entries of PowerControl to add up */
+	char power_at[320];	/* "/redfish/PATH#/POINTER" of the node's watts; empty: they are searched */
 	bool basic_auth;	/* false: a session */
 };
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* strcasestr */
 #include "src/helpers/redfish/redfish_hint.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "src/libutil/util.h"
+
+/* How many chassis are asked for sensors and the maker's parts. */
+#define HINT_MAX 16
 
 static uint64_t watts_of(const struct redfish_values *v)
 {
@@ -55,6 +59,69 @@ static bool hint_control(const struct redfish_tree *t, struct errmsg *hint)
 	return false;
 }
 
+/* What the maker's part of a resource shows. */
+static bool hint_oem(struct redfish_tree *t, const struct redfish_chassis *c, struct errmsg *hint)
+{
+	char pointer[160], watts[32];
+	const char *text;
+	uint64_t mw = 0;
+	unsigned int r;
+	size_t len;
+
+	for (r = 0; r < REDFISH_RESOURCES; r++) {
+		if (!c->resource[r][0] || redfish_tree_get(t, c->resource[r], &text, &len, NULL) < 0 ||
+		    !redfish_json_find_oem(text, len, pointer, sizeof(pointer), &mw))
+			continue;
+		(void)errmsg_set(hint, 0,
+				 "the maker's part shows %s; if this is the whole node, "
+				 "PowerAt=\"%s#%s\" counts it",
+				 show_watts(mw, watts, sizeof(watts)), c->resource[r], pointer);
+		return true;
+	}
+	return false;
+}
+
+/* A sensor of the chassis whose name says power, at best the total. */
+static bool hint_sensor(struct redfish_tree *t, const struct redfish_chassis *c, struct errmsg *hint)
+{
+	struct redfish_paths sensors = { 0 };
+	char path[REDFISH_PATH_MAX], watts[32];
+	size_t i, n = 0, best = 0, len;
+	bool is_found = false;
+	const char *text;
+	struct errmsg bad;
+	uint64_t mw = 0;
+
+	if (redfish_tree_get(t, c->path, &text, &len, NULL) < 0 ||
+	    redfish_json_link(text, len, "Sensors", path, sizeof(path), NULL) < 0 ||
+	    redfish_tree_get(t, path, &text, &len, NULL) < 0 ||
+	    redfish_json_links(text, len, "Members", &sensors, &n, &bad, NULL) < 0) {
+		redfish_paths_free(&sensors);
+		return false;
+	}
+	for (i = 0, best = sensors.n; i < sensors.n; i++) {
+		const struct redfish_id id = redfish_id_of(sensors.path[i]);
+		bool is_total = strcasestr(id.text, "total") || strcasestr(id.text, "system");
+
+		if (strcasestr(id.text, "power") && (best == sensors.n || is_total))
+			best = i;
+		if (best == i && is_total)
+			break;
+	}
+	if (best < sensors.n && redfish_tree_get(t, sensors.path[best], &text, &len, NULL) == 0 &&
+	    redfish_json_pointed(text, len, "/Reading", &mw, NULL) == 0) {
+		(void)errmsg_set(
+			hint, 0,
+			"sensor %s shows %s; if this is the whole node, PowerAt=\"%s#/Reading\" counts "
+			"it",
+			redfish_id_of(sensors.path[best]).text, show_watts(mw, watts, sizeof(watts)),
+			sensors.path[best]);
+		is_found = true;
+	}
+	redfish_paths_free(&sensors);
+	return is_found;
+}
+
 static bool hint_chassis(struct redfish_tree *t, struct errmsg *hint)
 {
 	struct errmsg unused;
@@ -85,11 +152,13 @@ int redfish_hint_nothing(struct redfish_tree *t, struct errmsg *err)
 	struct errmsg hint = { 0 }, why = { 0 };
 	char which[160] = "";
 	bool is_hinted = hint_control(t, &hint);
-	size_t i;
+	size_t i, asked = 0;
 
 	for (i = 0; i < t->nchassis; i++) {
 		const struct redfish_chassis *c = &t->chassis[i];
 
+		if (!is_hinted && !c->is_other && c->is_asked && asked++ < HINT_MAX)
+			is_hinted = hint_oem(t, c, &hint) || hint_sensor(t, c, &hint);
 		if (!failed && c->why[0] && !c->is_other)
 			failed = c;
 	}

@@ -8,7 +8,7 @@
 
 #include "src/helpers/redfish/redfish_tree.h"
 
-/* -ENODEV: no chassis of T counts. Asks the other chassis, too. */
+/* -ENODEV: no chassis of T counts. Asks the BMC for other places that show power. */
 int redfish_hint_nothing(struct redfish_tree *t, struct errmsg *err);
 /* -ENODEV: several chassis show power (is_used), and nothing says which are the node's. */
 int redfish_hint_too_many(struct redfish_tree *t, struct errmsg *err);

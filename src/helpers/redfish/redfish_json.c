@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* strcasestr */
 #include "src/helpers/redfish/redfish_json.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/libcore/unit.h"
 #include "src/libmeter/sensor/counter.h"
@@ -29,6 +31,7 @@ static const struct {
 	[REDFISH_CONSUMED] = { "PowerConsumedWatts", REDFISH_POWER, true },
 	[REDFISH_AVERAGE] = { "AverageConsumedWatts", REDFISH_POWER, true },
 	[REDFISH_KWH] = { "EnergykWh", REDFISH_ENVIRONMENT, false },
+	[REDFISH_POINTED] = { "PowerAt", REDFISH_ENVIRONMENT, true },
 };
 
 const char *redfish_kind_name(enum redfish_kind kind)
@@ -487,4 +490,104 @@ size_t redfish_json_controls(const char *text, size_t len, unsigned int *ret_fir
 	}
 	json_decref(root);
 	return n;
+}
+
+/* --- where the standard has no place ------------------------------------------------------- */
+
+/* The next name of a JSON pointer, without the escapes ~0 and ~1. False: at its end, or it is too long. */
+static bool pointer_next(const char **pointer, char *name, size_t size)
+{
+	const char *p = *pointer;
+	size_t n = 0;
+
+	if (*p != '/')
+		return false;
+	for (p++; *p && *p != '/'; p++) {
+		if (n + 1 == size)
+			return false;
+		name[n] = *p;
+		if (*p == '~' && (p[1] == '0' || p[1] == '1'))
+			name[n] = *++p == '0' ? '~' : '/';
+		n++;
+	}
+	name[n] = '\0';
+	*pointer = p;
+	return true;
+}
+
+int redfish_json_pointed(const char *text, size_t len, const char *pointer, uint64_t *ret, struct errmsg *err)
+{
+	const char *rest = pointer;
+	json_t *root = NULL;
+	const json_t *v;
+	uint64_t mw = 0;
+	char name[128];
+	int rc = json_parse(text, len, &root, err);
+
+	if (rc < 0)
+		return rc;
+	for (v = root; v && pointer_next(&rest, name, sizeof(name));)
+		v = json_child(v, name);
+	if (*rest)
+		v = NULL;
+	if (json_is_object(v))
+		v = json_object_get(v, "Reading");
+	rc = get_number(v, pointer, (double)COUNTER_PLATFORM_MAX_W, MW_PER_W, &mw, err);
+	json_decref(root);
+	if (rc > 0)
+		*ret = mw;
+	return rc > 0 ? 0 : rc < 0 ? rc : errmsg_set(err, -ENODATA, "no value at %s now", pointer);
+}
+
+/* "CurrentPowerConsumptionW", "PresentWatts": power now, not a limit, nor a mean or the most of some time. */
+static bool is_power_name(const char *name)
+{
+	static const char *const other[] = { "Max",   "Min",   "Avg", "Average", "Peak",  "Cap",
+					     "Limit", "Rated", "Set", "Thresh",	 "Alloc", "Interval" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(other); i++)
+		if (strcasestr(name, other[i]))
+			return false;
+	return strcasestr(name, "Watt") || strcasestr(name, "Power") || strcasestr(name, "Consum");
+}
+
+/* How deep makers nest. */
+#define OEM_DEPTH 8
+
+static bool find_oem(const json_t *at, unsigned int depth, bool is_oem, char *pointer, size_t size,
+		     uint64_t *ret_mw)
+{
+	size_t used = strlen(pointer);
+	const char *name;
+	json_t *v;
+
+	if (depth > OEM_DEPTH)
+		return false;
+	json_object_foreach((json_t *)at, name, v)
+	{
+		if (strpbrk(name, "/~@#, ") || strlen(name) >= 64 || (!is_oem && strcasecmp(name, "Oem")))
+			continue;
+		if ((size_t)snprintf(pointer + used, size - used, "/%s", name) < size - used &&
+		    (json_is_object(v) ? find_oem(v, depth + 1, true, pointer, size, ret_mw) :
+					 json_is_number(v) && is_power_name(name) &&
+						 get_number(v, name, (double)COUNTER_PLATFORM_MAX_W, MW_PER_W,
+							    ret_mw, NULL) > 0))
+			return true;
+		pointer[used] = '\0';
+	}
+	return false;
+}
+
+bool redfish_json_find_oem(const char *text, size_t len, char *ret_pointer, size_t size, uint64_t *ret_mw)
+{
+	json_t *root = NULL;
+	bool is_found;
+
+	ret_pointer[0] = '\0';
+	if (json_parse(text, len, &root, NULL) < 0)
+		return false;
+	is_found = find_oem(root, 0, false, ret_pointer, size, ret_mw);
+	json_decref(root);
+	return is_found;
 }

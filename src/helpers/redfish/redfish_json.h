@@ -41,8 +41,9 @@ enum redfish_kind {
 	REDFISH_CONSUMED, /* PowerConsumedWatts, of entries of PowerControl */
 	REDFISH_AVERAGE,  /* AverageConsumedWatts of the same resource: a mean over the last minutes */
 	REDFISH_KWH,	  /* EnergykWh: also a counter, but its step may be 3.6 MJ */
+	REDFISH_POINTED,  /* what PowerAt of RedfishConf names, in watts */
 };
-#define REDFISH_KINDS 5
+#define REDFISH_KINDS 6
 const char *redfish_kind_name(enum redfish_kind kind); /* "EnergyJoules", ... */
 bool redfish_kind_is_power(enum redfish_kind kind);
 enum redfish_resource redfish_kind_resource(enum redfish_kind kind);
@@ -100,6 +101,17 @@ int redfish_json_values(const char *text, size_t len, enum redfish_resource reso
  * behind a null, the only one that is there.
  */
 size_t redfish_json_controls(const char *text, size_t len, unsigned int *ret_first);
+
+/*
+ * Reads the watts at the JSON pointer (RFC 6901) POINTER, or at its member Reading, as *RET mW. -ENODATA:
+ * null, 0 or nothing there; -ERANGE; -EINVAL.
+ */
+int redfish_json_pointed(const char *text, size_t len, const char *pointer, uint64_t *ret,
+			 struct errmsg *err) _must_check_;
+/*
+ * Looks in the makers' parts (Oem) for a number that may be the power now. Writes its JSON pointer and value.
+ */
+bool redfish_json_find_oem(const char *text, size_t len, char *ret_pointer, size_t size, uint64_t *ret_mw);
 
 /*
  * Copies PATH and writes as %XX what an address may not contain: blanks and bytes other than ASCII.

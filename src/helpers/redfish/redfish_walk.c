@@ -109,6 +109,31 @@ static int ask_chassis(struct redfish_walk *w, const struct redfish_chassis *c, 
 	return 0;
 }
 
+/* What PowerAt names. */
+static int ask_pointed(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err)
+{
+	const char *hash = strchr(w->conf->power_at, '#');
+	struct redfish_sample s = { .kind = REDFISH_POINTED };
+	struct errmsg why = { 0 };
+	char path[REDFISH_PATH_MAX], encoded[REDFISH_PATH_MAX];
+	const char *text;
+	size_t len;
+	int rc;
+
+	(void)snprintf(path, sizeof(path), "%.*s", (int)(hash - w->conf->power_at), w->conf->power_at);
+	if (redfish_json_encode(path, encoded, sizeof(encoded)) < 0)
+		return errmsg_set(err, -EINVAL, "%s: PowerAt is too long", w->conf->url);
+	rc = redfish_client_get(w->client, encoded, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	rc = redfish_json_pointed(text, len, hash + 1, &s.value, &why);
+	if (rc < 0)
+		return errmsg_set(err, rc, "%s%s: %s", w->conf->url, path, why.text);
+	s.t_ns = clock_mono_ns();
+	*ret = s;
+	return 0;
+}
+
 int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct errmsg *err)
 {
 	struct redfish_sample sum = { 0 };
@@ -116,16 +141,18 @@ int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct 
 	size_t i;
 	int rc;
 
+	if (w->conf->power_at[0]) {
+		rc = ask_pointed(w, ret, err);
+		return rc == -EPERM ? -EACCES : rc;
+	}
 	rc = w->is_found && !is_due ? 0 : walk_find(w, err);
-	if (rc == -EPERM)
-		return -EACCES; /* to all of it: the user or the file is to be changed */
 	sum.kind = w->tree.kind;
 	sum.set = w->set;
 	for (i = 0; rc == 0 && i < w->tree.nchassis; i++)
 		if (w->tree.chassis[i].is_used)
 			rc = ask_chassis(w, &w->tree.chassis[i], &sum, err);
-	if (rc < 0)
-		return rc;
+	if (rc < 0) /* -EPERM: the user or the file is to be changed */
+		return rc == -EPERM ? -EACCES : rc;
 	sum.t_ns = clock_mono_ns();
 	*ret = sum;
 	return 0;
@@ -325,12 +352,13 @@ static void add_missing(struct line *l, const struct redfish_tree *t)
 void redfish_walk_describe(const struct redfish_walk *w, char *buf, size_t size)
 {
 	const struct redfish_tree *t = &w->tree;
+	bool is_pointed = w->conf->power_at[0];
 	const char *sep = " of chassis ";
 	struct line l = { 0 };
 	unsigned int bit;
 	size_t i;
 
-	line_add(&l, "%s", redfish_kind_name(t->kind));
+	line_add(&l, "%s", is_pointed ? w->conf->power_at : redfish_kind_name(t->kind));
 	add_missing(&l, t);
 	for (i = 0; i < t->nchassis; i++) {
 		if (!t->chassis[i].is_used)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * redfish_walk.h - reads the node's power or energy from a BMC, again and again: of the chassis that
- * redfish_tree.h finds. All chassis are read by the same property: the first in
+ * redfish_tree.h finds, or of what PowerAt names. All chassis are read by the same property: the first in
  * enum redfish_kind that every one of them shows. If one of them has no value, there is no sum. When a
  * chassis could not be read during the search, the search is repeated, after ever longer pauses.
  */

@@ -761,6 +761,45 @@ static const struct machine {
 	    { "/Chassis/Main", POWER("/Chassis/Main") },
 	    { "/Chassis/Main/Power", "\"PowerControl\":[{\"Name\":\"Limit\"},"
 				     "{\"Name\":\"System\",\"PowerConsumedWatts\":312}]" } } },
+	{ "only the maker's part shows watts",
+	  NULL,
+	  NULL,
+	  0,
+	  "the maker's part shows 150.0 W; if this is the whole node, PowerAt=\"" V1
+	  "/Chassis/Main/Power#/Oem/maker/Chassis/CurrentPowerW\" counts it",
+	  { { "/Systems", "\"Members\":[" LINK(S0) "]" },
+	    { S0, LINKS("\"Chassis\":[" LINK("/Chassis/Main") "]") },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/Main") "]" },
+	    { "/Chassis/Main", POWER("/Chassis/Main") },
+	    { "/Chassis/Main/Power", "\"PowerControl\":[],\"Oem\":{\"maker\":{\"Limits\":{\"MaxPowerW\":900},"
+				     "\"Chassis\":{\"AveragePowerW\":140,"
+				     "\"CurrentPowerW\":150}}}" } } },
+	{ "the same, with PowerAt",
+	  "PowerAt",
+	  V1 "/Chassis/Main/Power#/Oem/maker/Chassis/CurrentPowerW",
+	  150000,
+	  V1 "/Chassis/Main/Power#/Oem/maker/Chassis/CurrentPowerW",
+	  { { "/Chassis/Main/Power", "\"Oem\":{\"maker\":{\"Chassis\":{\"CurrentPowerW\":150}}}" } } },
+	{ "PowerAt that leads nowhere",
+	  "PowerAt",
+	  V1 "/Chassis/Main/Power#/Oem/other",
+	  0,
+	  V1 "/Chassis/Main/Power: no value at /Oem/other now",
+	  { { "/Chassis/Main/Power", "\"Oem\":{\"maker\":{\"Chassis\":{\"CurrentPowerW\":150}}}" } } },
+	{ "only a sensor shows watts",
+	  NULL,
+	  NULL,
+	  0,
+	  "sensor total_power shows 312.0 W; if this is the whole node, PowerAt=\"" V1
+	  "/Chassis/Main/Sensors/total_power#/Reading\" counts it",
+	  { { "/Systems", "\"Members\":[" LINK(S0) "]" },
+	    { S0, LINKS("\"Chassis\":[" LINK("/Chassis/Main") "]") },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/Main") "]" },
+	    { "/Chassis/Main", "\"Sensors\":" LINK("/Chassis/Main/Sensors") },
+	    { "/Chassis/Main/Sensors", "\"Members\":[" LINK("/Chassis/Main/Sensors/cpu_power") "," LINK(
+					       "/Chassis/Main/Sensors/total_power") "]" },
+	    { "/Chassis/Main/Sensors/cpu_power", "\"Reading\":60" },
+	    { "/Chassis/Main/Sensors/total_power", "\"Reading\":312" } } },
 };
 
 static void make_machine(const struct machine *m)
@@ -792,7 +831,8 @@ static void test_machine(const struct machine *m)
 	make_machine(m);
 	told[0] = '\0';
 	if (m->key)
-		(void)snprintf(conf.chassis, sizeof(conf.chassis), "%s", m->value);
+		(void)snprintf(!strcmp(m->key, "Chassis") ? conf.chassis : conf.power_at,
+			       sizeof(conf.chassis), "%s", m->value);
 	if (redfish_walk_create(&conf, "00000000-0000-0000-0000-000000000000", -1, &w, &err) < 0)
 		return;
 	rc = redfish_walk_ask(w, &s, &err);
