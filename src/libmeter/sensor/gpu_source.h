@@ -6,6 +6,7 @@
 #define CEEMS_GPU_SOURCE_H
 
 #include "src/libmeter/sensor/helper_source.h"
+#include "src/libutil/must_check.h"
 
 /*
  * Opens LIBRARY if it is a path, as in tests, or if the driver's file TRACE is below SysRoot. So a
@@ -13,6 +14,6 @@
  * wake the GPU.
  */
 int gpu_source_open(enum source_id id, const char *library, const char *trace, const struct source_env *env,
-		    struct source **ret, struct errmsg *err);
+		    struct source **ret, struct errmsg *err) _must_check_;
 
 #endif
