@@ -23,6 +23,29 @@ const struct source_info source_table[SOURCE_N] = {
 #undef SOURCE
 };
 
+/* clang-format off */
+/* Sums of one bit per place: N bits have the sum 2^N - 1 only if no two of them are the same. */
+enum {
+	PLACES = 0
+#define SOURCE(id, name, place, ...) +(1 << (place))
+#include "src/libcore/sources.def"
+#undef SOURCE
+	,
+	NODE_PLACES = 0
+#define SOURCE(id, name, place, kind, node_place, ...) +((1 << (node_place)) / 2)
+#include "src/libcore/sources.def"
+#undef SOURCE
+	,
+	NODE_SOURCES = 0
+#define SOURCE(id, name, place, kind, node_place, ...) +((node_place) > 0)
+#include "src/libcore/sources.def"
+#undef SOURCE
+};
+/* clang-format on */
+_Static_assert(PLACES == (1 << SOURCE_N) - 1, "sources.def: a place is taken twice, or there is a gap");
+_Static_assert(NODE_PLACES == (1 << NODE_SOURCES) - 1,
+	       "sources.def: a place for the whole node is taken twice, or there is a gap");
+
 const char *source_name(enum source_id id)
 {
 	return (unsigned int)id < SOURCE_N ? source_table[id].name : "?";

@@ -53,9 +53,12 @@ static void close_entry(struct sources_entry *e)
 static bool has_setting(const struct source_env *env, enum source_id id)
 {
 	enum setting setting = (enum setting)source_table[id].setting;
+	const char *text;
 
-	return env->settings && setting < SETTING_N &&
-	       strcmp(settings_text(env->settings, setting), settings_keys[setting].initial) != 0;
+	if (!env->settings || setting >= SETTING_N)
+		return false;
+	text = settings_text(env->settings, setting);
+	return *text && strcmp(text, settings_keys[setting].initial) != 0;
 }
 
 static void open_entry(struct sources *s, const struct offer *of, enum source_id id)

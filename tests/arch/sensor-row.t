@@ -68,10 +68,13 @@ SETTING("CountFile", char[SETTINGS_PATH_MAX], count_file, kvconf_path, "",
 	"/srv/count")
 END
 printf '@SOURCE count@\n.TP\n.B count\nIt counts.\n@KEY CountFile@\nThe detail.\n' >"$sensor/settings.man"
+rows=$top_srcdir/src/libcore/sources.def
+place=$(($(grep -c '^SOURCE(' "$rows") - 1)) # the model is behind all others
+node_place=$((1 + $(awk -F, '/^SOURCE\(/ && $5 > 0' "$rows" | wc -l)))
 {
-	cat "$top_srcdir/src/libcore/sources.def"
-	cat <<'END'
-SOURCE(COUNT, count, 8, SENSOR_LOCAL, 7, "all",
+	cat "$rows"
+	cat <<END
+SOURCE(COUNT, count, $place, SENSOR_LOCAL, $node_place, "all",
        "from the count", "Part of the energy that is counted",
        SETTING_count_file, "make the count")
 END
@@ -114,7 +117,7 @@ is "$(said count "CountFile=$work/missing" "SysRoot=$work/no")" \
 is "$(said count "SysRoot=$work/no")" "note count: CountFile is not set" "else it may be absent"
 echo EnergySources=counts >"$work/ceems.conf"
 has "$("$work/program" "$work/ceems.conf" 2>&1)" "'counts' is not one of auto, rapl," "a mistake is named"
-has "$("$work/program" "$work/ceems.conf" 2>&1)" "external, model, count" "with it among the sources that there are"
+has "$("$work/program" "$work/ceems.conf" 2>&1)" ", count" "with it among the sources that there are"
 has "$("$work/program")" "count ic/ceems_source_count energy.by_source.count_j" "it has a TRES and a field of the record"
 page=$(awk -f "$top_srcdir/src/cmd/page.awk" -f "$top_srcdir/src/cmd/conf_page.awk" "$rows" "$work/src/libcore/sources.def" \
 	"$work/pages" "$top_srcdir/src/cmd/ceems.conf.5.in")
@@ -125,8 +128,8 @@ It counts.
 has "$page" '
 .B CountFile
 ' "and its key"
-has "$page" 'nvml, rocm, count.' "and its place"
-has "$page" 'rapl (psys), count (all).' "for the whole node, too"
+has "$page" ', count.' "and its place"
+has "$page" ', count (all).' "for the whole node, too"
 has "$(sed -n '/sources.am$/p' "$top_srcdir/autogen.sh" | (cd "$work" && sh && cat src/libmeter/sources.am))" \
 	'include sensor/count/build.am' "make gets its build.am"
 done_testing
