@@ -42,6 +42,7 @@ struct stepside {
 	struct stepprofile *profile;	    /* NULL: no --ceems-profile */
 	bool has_whole_node;
 	struct step_detail detail;
+	uint64_t tick_ns; /* longest wait for a tick */
 	uint64_t open_ns;
 	uint64_t elapsed_ns;
 	bool is_served; /* the sampler has booked the step's end, so slurmd lives */
@@ -97,6 +98,7 @@ int stepside_open(const struct settings *s, const char *node, const struct ledge
 	request = &ledger_slot(st->ledger, st->slot)->request;
 	if (*s->perf_default && perf_request_parse(s->perf_default, request, NULL) < 0)
 		*request = (struct perf_request){ 0 };
+	st->tick_ns = STEPSIDE_TICK_NS;
 	st->open_ns = clock_mono_ns();
 	*ret = st;
 	return 0;
@@ -104,6 +106,11 @@ fail:
 	ledger_close(st->ledger);
 	free(st);
 	return rc;
+}
+
+void stepside_wait(struct stepside *st, uint64_t ns)
+{
+	st->tick_ns = ns;
 }
 
 void stepside_forbid(struct stepside *st, const char *partition, const char *account)
@@ -345,7 +352,7 @@ int stepside_sample(struct stepside *st, struct values *ret, bool *ret_has_all)
 {
 	struct account energy;
 	struct values now;
-	int rc = ledger_await_tick(st->ledger, STEPSIDE_TICK_NS);
+	int rc = ledger_await_tick(st->ledger, st->tick_ns);
 
 	if (rc == 0)
 		rc = ledger_step_energy(st->ledger, st->slot, &energy);
@@ -417,7 +424,7 @@ static int close_account(struct stepside *st, uint64_t busy_ns, struct account *
 	int rc;
 
 	do {
-		rc = ledger_finish(st->ledger, st->slot, busy_ns, STEPSIDE_TICK_NS, ret);
+		rc = ledger_finish(st->ledger, st->slot, busy_ns, st->tick_ns, ret);
 	} while (rc == -ETIMEDOUT && is_extern(st) && may_tick_again(st) && clock_mono_ns() < deadline);
 	return rc;
 }

@@ -121,6 +121,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 void stepside_report(struct stepside *st, const struct values *values, int fd);
 
 /* Frees the slot, except that of a batch step (see stepside.c), and all memory. NULL: no-op. */
+/* For tests: waits NS for a tick in place of STEPSIDE_TICK_NS. */
+void stepside_wait(struct stepside *st, uint64_t ns);
 void stepside_close(struct stepside *st);
 
 /* Counts the numbers in a list such as "0-3,8". 0: the list is empty or malformed. */

@@ -258,11 +258,14 @@ static void test_life(const char *dir)
 /* --- a row of a series -------------------------------------------------------------------------- */
 
 /* Answers one request. */
+/* How long a step and its sampler wait for each other: as long as it takes on a busy machine. */
+#define ANSWER_NS (60 * NSEC_PER_SEC)
+
 static void *sampler_answer(void *arg)
 {
 	struct fake_sampler *f = arg;
 
-	if (ledger_wait_request(f->l, UINT64_MAX, clock_mono_ns() + 60 * NSEC_PER_SEC))
+	if (ledger_wait_request(f->l, UINT64_MAX, clock_mono_ns() + ANSWER_NS))
 		(void)fake_tick(f, 0, 5000000, 0);
 	return NULL;
 }
@@ -299,6 +302,7 @@ static void test_sample(const char *dir)
 	(void)ledger_wait_request(f.l, 0, 0);
 	(void)fake_tick(&f, 0, 0, 0);
 	ticks = ledger_current(f.l)->ticks;
+	stepside_wait(st, ANSWER_NS);
 	if (pthread_create(&thread, NULL, sampler_answer, &f)) {
 		ok(false, "a thread");
 		return;
@@ -488,6 +492,7 @@ static void test_lost_source(const char *dir, bool is_lost)
 	r.sampler.lag_ns = 5 * NSEC_PER_SEC;
 	ok(fake_tick(&r.sampler, 0, 1000, 0) == 0, "ticks");
 	r.sampler.lag_ns = NSEC_PER_SEC;
+	stepside_wait(r.st, ANSWER_NS);
 	if (pthread_create(&thread, NULL, sampler_answer, &r.sampler)) {
 		ok(false, "a thread");
 		return;
