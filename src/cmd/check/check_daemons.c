@@ -106,38 +106,43 @@ static void check_node_versions(struct check *c)
 	(void)pclose(p);
 }
 
-/* Reads a line of sinfo: a node, and the host that its slurmd runs on. False: there is no more. */
-static bool next_host(FILE *p, char node[256], char host[256])
+/*
+ * Finds another node whose slurmd runs on the same host as that of NODE (Slurm's --enable-multiple-slurmd).
+ * False: there is none.
+ */
+static bool find_neighbour(const char *node, char ret[256])
 {
-	return fscanf(p, "%255s %255s%*[^\n]", node, host) == 2;
+	/* sorted by host, so that the nodes of a host are lines that follow each other */
+	FILE *p = popen("timeout 10 sinfo -h -N -o '%N %n' 2>/dev/null | sort -u -k2,2 -k1,1", "re");
+	char line_host[256], line_node[256], host[256] = "";
+	bool is_here = false;
+
+	*ret = '\0';
+	if (!p)
+		return false;
+	while (fscanf(p, "%255s %255s%*[^\n]", line_node, line_host) == 2) {
+		if (strcmp(line_host, host)) {
+			if (is_here)
+				break;
+			(void)snprintf(host, sizeof(host), "%s", line_host);
+			*ret = '\0';
+		}
+		if (!strcmp(line_node, node))
+			is_here = true;
+		else if (!*ret)
+			(void)snprintf(ret, 256, "%s", line_node);
+	}
+	(void)pclose(p);
+	return is_here && *ret;
 }
 
-/*
- * Reports another node whose slurmd runs on the host of this node's (Slurm's --enable-multiple-slurmd), if
- * both write ceems.prom to the same folder.
- */
+/* Reports another node of the same host, if both write ceems.prom to the same folder. */
 static void check_shared_textfile(struct check *c)
 {
-	static const char *const cmd = "timeout 10 sinfo -h -N -o '%N %n' 2>/dev/null";
-	char node[256], host[256], ours[256] = "", other[256] = "";
 	char hint[SETTINGS_PATH_MAX + 32];
-	FILE *p;
+	char other[256];
 
-	if (!*c->settings.textfile_dir || c->textfile_is_judged)
-		return;
-	p = popen(cmd, "re");
-	while (p && next_host(p, node, host))
-		if (!strcmp(node, c->node))
-			(void)snprintf(ours, sizeof(ours), "%s", host);
-	if (p)
-		(void)pclose(p);
-	p = *ours ? popen(cmd, "re") : NULL;
-	while (p && next_host(p, node, host))
-		if (!strcmp(host, ours) && strcmp(node, c->node) != 0 && !*other)
-			(void)snprintf(other, sizeof(other), "%s", node);
-	if (p)
-		(void)pclose(p);
-	if (!*other)
+	if (!*c->settings.textfile_dir || c->textfile_is_judged || !find_neighbour(c->node, other))
 		return;
 	(void)snprintf(hint, sizeof(hint), "TextfileDir=%s/%%n", c->settings.textfile_dir);
 	check_warn(c, "TextfileDir", check_hint_setting(SETTING_textfile_dir, hint),
