@@ -84,9 +84,13 @@ static bool is_open_to_others(const char *path)
 /* Returns true if a file of SINK does not answer. */
 static bool sinks_is_hung(const struct check *c, const struct sink_ops *sink)
 {
-	return (sink->output.key && check_is_hung(c, sinks_setting(c, &sink->output))) ||
-	       (sink->secret.key && check_is_hung(c, sinks_setting(c, &sink->secret))) ||
-	       (sink->trust.key && check_is_hung(c, sinks_setting(c, &sink->trust)));
+	const struct sink_setting *const files[] = { &sink->output, &sink->secret, &sink->trust };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if (files[i]->key && check_is_hung(c, sinks_setting(c, files[i])))
+			return true;
+	return false;
 }
 
 static void sinks_check_one(struct check *c, const struct sink_ops *sink)
