@@ -103,9 +103,11 @@ static int ask_all(struct redfish_tree *t, bool (*is_wanted)(const struct redfis
 	size_t i, depth;
 	int rc = 0;
 
+	for (i = 0; i < t->nchassis; i++)
+		t->chassis[i].depth = depth_of(t, i);
 	for (depth = 0; depth < t->nchassis; depth++)
 		for (i = 0; rc == 0 && i < t->nchassis; i++) {
-			if (depth_of(t, i) != depth || !is_wanted(t, i))
+			if (t->chassis[i].depth != depth || !is_wanted(t, i))
 				continue;
 			t->chassis[i].is_inner = t->nchassis > LIST_MAX && is_inner(t, i);
 			if (!t->chassis[i].is_inner)

@@ -56,6 +56,7 @@ struct redfish_chassis {
 	bool is_other;		/* belongs to another system, or contains a chassis that does */
 	enum redfish_kind kind; /* what is read of it */
 	bool is_used;		/* its power counts */
+	size_t depth;		/* how many others it is within; for the order of asking */
 	bool is_dropped;	/* while it is decided */
 };
 
