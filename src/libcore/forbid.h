@@ -31,8 +31,8 @@ int forbid_find(const char *setting, const char *partition, const char *account,
 		struct errmsg *err) _must_check_;
 
 /*
- * Returns the same of a SETTING that was checked when ceems.conf was read. If it is malformed after all,
- * everything is forbidden.
+ * Like forbid_find(), for a SETTING that was checked when ceems.conf was read: returns the mask. If SETTING
+ * is malformed after all, everything is forbidden.
  */
 uint32_t forbid_checked(const char *setting, const char *partition, const char *account);
 

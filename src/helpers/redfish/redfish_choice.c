@@ -116,7 +116,7 @@ static int ask_all(struct redfish_tree *t, bool (*is_wanted)(const struct redfis
 	return rc;
 }
 
-/* The node's, what is around it, and what is within it. */
+/* Returns true if I is a chassis of the node, contains one, or is within one. */
 static bool is_near(const struct redfish_tree *t, size_t i)
 {
 	size_t j;
@@ -180,7 +180,7 @@ static size_t use_linked(struct redfish_tree *t)
 	return use_around(t);
 }
 
-/* Without any link between chassis and systems. */
+/* Does use_linked() for a BMC without any link between chassis and systems. */
 static size_t use_unlinked(struct redfish_tree *t)
 {
 	const struct redfish_id id = redfish_id_of(t->system);

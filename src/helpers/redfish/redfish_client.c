@@ -20,7 +20,7 @@
 #define LOGOUT_MS 500L
 #define POLL_MS 1000
 
-/* One is common: to the address with a '/' at its end, or without. */
+/* A redirect to the same address with a '/' at its end, or without, is common. */
 #define REDIRECTS_MAX 3
 
 struct redfish_client {
@@ -203,7 +203,7 @@ static bool location_path(const struct redfish_client *c, char *ret, size_t size
 	return true;
 }
 
-/* client_request(), and where a redirect leads to on the same host. */
+/* Like client_request(), but follows redirects on the same host. */
 static int client_exchange(struct redfish_client *c, const char *method, const char *path, const char *body,
 			   long *ret_status, struct errmsg *err)
 {

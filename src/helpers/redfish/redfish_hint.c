@@ -21,7 +21,7 @@ static uint64_t watts_of(const struct redfish_values *v)
 	return 0;
 }
 
-/* "312.0 W", or "energy" of what shows a counter only. */
+/* Writes "312.0 W"; "energy" if the chassis shows a counter but no power. */
 static const char *show_watts(uint64_t mw, char *buf, size_t size)
 {
 	if (mw)

@@ -66,9 +66,9 @@ int redfish_json_link(const char *text, size_t len, const char *name, char *ret,
 		      struct errmsg *err) _must_check_;
 
 /*
- * Adds all links in the array NAME ("Members", "Links.Chassis") to RET; none is no error. An object in
- * place of the array is its only entry. *RET_SKIPPED entries are not links and left out; SKIPPED says why.
- * -EINVAL: not JSON.
+ * Adds all links in the array NAME ("Members", "Links.Chassis") to RET. An answer without NAME has none. An
+ * object in place of the array counts as an array with this one entry. Entries that are not links are left
+ * out: *RET_SKIPPED is their number, and SKIPPED says which or how many. -EINVAL: not JSON.
  */
 int redfish_json_links(const char *text, size_t len, const char *name, struct redfish_paths *ret,
 		       size_t *ret_skipped, struct errmsg *skipped, struct errmsg *err) _must_check_;

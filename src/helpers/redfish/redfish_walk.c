@@ -28,7 +28,7 @@ struct redfish_walk {
 
 /* --- asking ------------------------------------------------------------------------------- */
 
-/* The chassis of T that are in use, in NEW cannot be read: then NEW is worse. */
+/* Returns true if a chassis that T uses cannot be read in NEW. */
 static bool lost_one(const struct redfish_tree *t, const struct redfish_tree *new)
 {
 	size_t i, k;
@@ -229,7 +229,7 @@ static bool is_inner(const struct redfish_chassis *c)
 	return c->is_inner && !c->is_asked;
 }
 
-/* Those of which IS_IT, in one line. */
+/* Names all chassis for which IS_IT returns true, in one line. */
 static void tell_together(const struct redfish_walk *w, bool (*is_it)(const struct redfish_chassis *),
 			  const char *what, void (*tell)(const char *))
 {
@@ -255,7 +255,7 @@ static void tell_together(const struct redfish_walk *w, bool (*is_it)(const stru
 /* The most lines about chassis that cannot be read. */
 #define FAILED_MAX 24
 
-/* Those that cannot be read: each may be a part of the node. */
+/* Names the chassis that cannot be read, a line each: each may be a part of the node. */
 static void tell_failed(const struct redfish_walk *w, void (*tell)(const char *))
 {
 	struct line l = { 0 };

@@ -320,7 +320,7 @@ static void odd_item(size_t i, enum fault f, char text[2][160])
 			       100 + i + (f == FAULT_OTHER));
 }
 
-/* Makes an answer with up to 15 odd items, in any order. *RET_NAMED is how many must be named. */
+/* Makes an answer with up to 15 odd items, in any order. *RET_NAMED is how many of them must be named. */
 static char *odd_answer(uint64_t *seed, enum fault fault[QUARTERS], size_t *ret_named)
 {
 	static char item[2 * QUARTERS][160];

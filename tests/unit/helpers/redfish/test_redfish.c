@@ -492,7 +492,7 @@ static void test_links_sessions(void)
 		run_close(&r);
 }
 
-/* To the same host they are followed, and the password goes nowhere else. */
+/* Redirects to the same host are followed. The password is sent to no other host. */
 static void test_redirects(void)
 {
 	struct run r;
