@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/libutil/fileio.h"
+#include "src/libutil/parse.h"
 #include "src/libutil/util.h"
 
 #define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
@@ -159,6 +161,29 @@ bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, uns
 	while (t && btf_is_mod(t))
 		t = btf__type_by_id(k->btf, t->type);
 	return t && btf_is_struct(t) && !strcmp(btf__name_by_offset(k->btf, t->name_off), type);
+}
+
+bool kernel_has_preemptible_tracepoints(const struct kernel_has *k)
+{
+	/* the second name is that of kernels with lockdep */
+	return kernel_has_function(k, "init_srcu_struct_fast") ||
+	       kernel_has_function(k, "__init_srcu_struct_fast");
+}
+
+__u32 kernel_has_event(const char *name)
+{
+	static const char *const tracefs[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	char path[128], line[32];
+	uint64_t id;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(tracefs); i++) {
+		(void)snprintf(path, sizeof(path), "%s/events/%s/id", tracefs[i], name);
+		if (fileio_read_line(NULL, path, line, sizeof(line)) == 0 && parse_u64(line, &id) == 0 &&
+		    id <= UINT32_MAX)
+			return (__u32)id;
+	}
+	return 0;
 }
 
 /* --- trials ------------------------------------------------------------------------------- */

@@ -36,6 +36,17 @@ bool kernel_has_tracepoint_arg(const struct kernel_has *k, const char *name, uns
 			       const char *type);
 
 /*
+ * Returns true if tasks may be preempted in programs that are attached to a tracepoint by BTF: since 7.0,
+ * whose tracepoints are guarded by SRCU-fast and no longer by preemption off. False is no proof.
+ */
+bool kernel_has_preemptible_tracepoints(const struct kernel_has *k);
+
+/*
+ * Returns the id of the perf event of tracepoint NAME ("sched/sched_process_exit"). 0: no tracefs is mounted.
+ */
+__u32 kernel_has_event(const char *name);
+
+/*
  * Return true if fexit programs can be loaded and attached; and if they can be attached again after
  * a detach (since 5.13, f3a95075549e).
  */

@@ -35,8 +35,8 @@
 
 #include <linux/types.h>
 
-#define PROBES_ABI 4
-#define PROBES_DIR "v4"
+#define PROBES_ABI 5
+#define PROBES_DIR "v5"
 
 #define PROBES_SLOTS 1024 /* numbered from 1, so that 0 can mean none */
 #define PROBES_CGROUPS (2 * PROBES_SLOTS)
@@ -57,7 +57,7 @@ enum probes_why {
 
 /* What programs are attached to. Each has one pin, "prog_" and its name in probes_link_name[]. */
 enum probes_link {
-	LINK_TASK_EXIT, /* tp_btf/sched_process_exit */
+	LINK_TASK_EXIT, /* sched_process_exit, by BTF or as a perf event: see tasks.bpf.h */
 	LINK_TCP_STATE, /* tp_btf/inet_sock_set_state */
 	LINK_TCP_AGAIN, /* the same tracepoint, for a second program: see tcp.bpf.h */
 	LINK_IO_READ,	/* fexit of vfs_read ... */
@@ -98,8 +98,10 @@ struct probes_meta {
 	__u64 full;	      /* registrations that found no slot */
 	__u64 lost[8];	      /* by group: events that could not be counted */
 	__u32 link[LINK_MAX]; /* id of the link that attaches the program; 0: none */
+	/* id of the tracepoint's perf event, to which the program is attached; 0: attached by BTF */
+	__u32 event[LINK_MAX];
 };
-_Static_assert(sizeof(struct probes_meta) == 224, "probes ABI");
+_Static_assert(sizeof(struct probes_meta) == 352, "probes ABI");
 
 /* --- who ---------------------------------------------------------------------------------- */
 

@@ -87,12 +87,13 @@ static int refused(struct errmsg *err, int rc, const char *what)
  *
  * PROBE finds out by features, never by version (kernel_has.h), whether the kernel supports the
  * group. It returns the reason if not, or PROBES_OK. It may leave out single programs with
- * drop_program(), set constants in SKEL->rodata, and add to *FEATURES. It need not test what the
+ * drop_program(), set constants in SKEL->rodata, and add to META->features. It need not test what the
  * verifier tests: a group that does not load is left out, and the others are loaded.
  */
 struct group {
 	const char *prefix[4];
-	enum probes_why (*probe)(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features);
+	enum probes_why (*probe)(const struct kernel_has *k, struct probes_bpf *skel,
+				 struct probes_meta *meta);
 };
 
 static void drop_program(struct probes_bpf *skel, const char *name)
@@ -103,18 +104,32 @@ static void drop_program(struct probes_bpf *skel, const char *name)
 		(void)bpf_program__set_autoload(p, false);
 }
 
-static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
+/*
+ * Chooses the program for the exit of tasks: that of the perf event where the kernel could skip the other.
+ * Without tracefs or links of perf events it is the other, and the kernel counts what it skips.
+ */
+static void choose_exit(const struct kernel_has *k, struct probes_bpf *skel, struct probes_meta *meta)
 {
+	__u32 id = kernel_has_preemptible_tracepoints(k) ? kernel_has_event("sched/sched_process_exit") : 0;
+
+	drop_program(skel, id ? "task_exit" : "task_exit__event");
+	meta->event[LINK_TASK_EXIT] = id;
+}
+
+static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf *skel,
+				   struct probes_meta *meta)
+{
+	choose_exit(k, skel, meta);
 	if (kernel_has_v1_freezer()) {
 		skel->rodata->has_v1_freezer = true;
-		*features |= PROBES_HAS_V1;
+		meta->features |= PROBES_HAS_V1;
 	}
 	if (kernel_has_member(k, "task_io_accounting", "rchar"))
-		*features |= PROBES_HAS_CHARS;
+		meta->features |= PROBES_HAS_CHARS;
 	if (kernel_has_member(k, "task_io_accounting", "read_bytes"))
-		*features |= PROBES_HAS_STORAGE;
+		meta->features |= PROBES_HAS_STORAGE;
 	if (kernel_has_member(k, "sched_info", "run_delay"))
-		*features |= PROBES_HAS_RUN_DELAY;
+		meta->features |= PROBES_HAS_RUN_DELAY;
 	return PROBES_OK;
 }
 
@@ -122,7 +137,8 @@ static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf
  * TCP needs a tracepoint. Without the iterator over sockets, which needs marks on them, a socket is
  * counted when it closes.
  */
-static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
+static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *skel,
+				 struct probes_meta *meta)
 {
 	if (kernel_has_tracepoint(k, "inet_sock_set_state") < 3)
 		return PROBES_NO_HOOK;
@@ -132,7 +148,7 @@ static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *
 	skel->rodata->has_live_tcp = kernel_has_function(k, "bpf_sk_storage_get_tracing") &&
 				     kernel_has_iterator(k, "bpf_iter_bpf_sk_storage_map");
 	if (skel->rodata->has_live_tcp) {
-		*features |= PROBES_HAS_LIVE_TCP;
+		meta->features |= PROBES_HAS_LIVE_TCP;
 	} else {
 		drop_program(skel, "sockets");
 		/*
@@ -144,11 +160,12 @@ static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *
 	return PROBES_OK;
 }
 
-static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
+static enum probes_why probe_net(const struct kernel_has *k, struct probes_bpf *skel,
+				 struct probes_meta *meta)
 {
 	(void)k;
 	(void)skel;
-	(void)features;
+	(void)meta;
 	/* 0: a kernel without CONFIG_CGROUP_BPF */
 	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_CGROUP_SKB, NULL) == 0 ? PROBES_NO_HOOK : PROBES_OK;
 }
@@ -158,7 +175,7 @@ static const char *const io_functions[] = {
 	"vfs_read", "vfs_write", "vfs_readv", "vfs_writev", "do_sendfile", "do_splice", "vfs_copy_file_range",
 };
 
-static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
+static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *skel, struct probes_meta *meta)
 {
 	int args = kernel_has_tracepoint(k, "io_uring_complete");
 	bool has_cqe = kernel_has_tracepoint_arg(k, "io_uring_complete", 2, "io_uring_cqe");
@@ -182,7 +199,7 @@ static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *s
 	if (!has_cqe)
 		drop_program(skel, "io_uring__cqe");
 	if (has_res || has_cqe)
-		*features |= PROBES_HAS_URING;
+		meta->features |= PROBES_HAS_URING;
 	return PROBES_OK;
 }
 
@@ -190,9 +207,9 @@ static enum probes_why probe_io(const struct kernel_has *k, struct probes_bpf *s
  * Chooses the program for this kernel's arguments of sched_switch. The group needs
  * tp_btf/sched_switch, and the map flag that keeps counters when the process that made them ends.
  */
-static enum probes_why probe_hw(const struct kernel_has *k, struct probes_bpf *skel, __u32 *features)
+static enum probes_why probe_hw(const struct kernel_has *k, struct probes_bpf *skel, struct probes_meta *meta)
 {
-	(void)features;
+	(void)meta;
 	if (!kernel_has_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, sizeof(__u32), sizeof(__u32),
 			    BPF_F_PRESERVE_ELEMS))
 		return PROBES_NO_HELPER;
@@ -282,7 +299,7 @@ static int try_load(const struct kernel_has *k, struct probes_meta *meta, struct
 	size_maps(skel, meta->shards);
 	for (i = 0; i < PROBES_GROUP_N; i++) {
 		if (meta->why[i] == PROBES_OK && groups[i].probe)
-			meta->why[i] = (__u8)groups[i].probe(k, skel, &meta->features);
+			meta->why[i] = (__u8)groups[i].probe(k, skel, meta);
 		if (meta->why[i] != PROBES_OK)
 			leave_out(skel, &groups[i]);
 	}

@@ -4,6 +4,10 @@
  * lists the living tasks. An I/O call or a switch costs nothing; an exit costs one look into the
  * cache of slot.bpf.h.
  *
+ * Since 7.0, a task may be preempted within a program that is attached by BTF (tp_btf), and the kernel skips
+ * that program on that CPU until the task runs again. Programs of a tracepoint's perf event run with
+ * preemption off, so no exit is skipped. The loader takes the one or the other (probe_tasks()).
+ *
  * When the exit tracepoint runs, PF_EXITING is set, and stays set until the task is gone. The
  * iterator skips such tasks, because their counts were added to a row, or soon will be. A reader
  * that reads the row first and the list second counts no task twice. It misses at most the tasks
@@ -49,8 +53,8 @@ static __always_inline void task_take(struct task_struct *task, struct probes_ta
 	c->tasks = 1;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(task_exit, struct task_struct *task)
+/* TASK is the current task. */
+static __always_inline int task_end(struct task_struct *task)
 {
 	struct probes_task_counters c = { 0 };
 	struct probes_task_row *r;
@@ -70,6 +74,19 @@ int BPF_PROG(task_exit, struct task_struct *task)
 	for (i = 0; i < sizeof(c) / sizeof(*to); i++)
 		__sync_fetch_and_add(&to[i], from[i]);
 	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(task_exit, struct task_struct *task)
+{
+	return task_end(task);
+}
+
+SEC("tp/sched/sched_process_exit")
+int task_exit__event(void *ctx)
+{
+	(void)ctx;
+	return task_end(bpf_get_current_task_btf());
 }
 
 SEC("iter/task")

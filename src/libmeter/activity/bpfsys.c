@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE /* sched_getcpu */
 #include "src/libmeter/activity/bpfsys.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "src/libmeter/sensor/perf_event.h"
 #include "src/libutil/util.h"
 
 /* Clears the padding, too: the kernel checks it, and an initialiser may leave it as it was. */
@@ -162,6 +165,28 @@ int bpfsys_attach(int program_fd, int *ret_fd)
 	/* without a name, it is attached to what it was verified for */
 	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
 	return call_fd(BPF_RAW_TRACEPOINT_OPEN, &attr, ret_fd);
+}
+
+int bpfsys_attach_event(int program_fd, uint32_t event, int *ret_fd)
+{
+	const struct perf_event_attr which = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(which),
+		.config = event,
+		.sample_period = 1,
+	};
+	/* the kernel runs the program on all CPUs, but the one of the event must be online */
+	_cleanup_close_ int fd = perf_event_kernel.open(NULL, &which, /* pid= */ -1, sched_getcpu(),
+							/* group= */ -1, 0);
+	union bpf_attr attr;
+
+	if (fd < 0)
+		return fd;
+	clear(&attr);
+	attr.link_create.prog_fd = (uint32_t)program_fd;
+	attr.link_create.target_fd = (uint32_t)fd; /* the link keeps it open */
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	return call_fd(BPF_LINK_CREATE, &attr, ret_fd);
 }
 
 int bpfsys_open_link(uint32_t id, int *ret_fd)

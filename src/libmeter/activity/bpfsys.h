@@ -49,6 +49,11 @@ int bpfsys_load(enum bpf_prog_type type, const char *name, const struct bpf_insn
  */
 int bpfsys_attach(int program_fd, int *ret_fd) _must_check_;
 /*
+ * Attaches a program to the perf event of a tracepoint, on all CPUs (Linux 5.15). EVENT is the id in tracefs.
+ * Otherwise as bpfsys_attach().
+ */
+int bpfsys_attach_event(int program_fd, uint32_t event, int *ret_fd) _must_check_;
+/*
  * Opens another fd of the link with that ID. -ENOENT: the link is gone. -EPERM: CAP_SYS_ADMIN is
  * needed.
  */

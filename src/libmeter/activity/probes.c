@@ -331,11 +331,14 @@ static void pause_ns(uint64_t ns)
 static int probes_attach(struct probes *p, enum probes_link which, int program, int *ret_fd)
 {
 	uint64_t deadline_ns = clock_mono_ns() + PROBES_HOLD_WAIT_NS;
+	uint32_t event = p->meta->event[which];
 	struct bpfsys_link info;
 	_cleanup_close_ int fd = -1;
 	int rc;
 
-	while ((rc = bpfsys_attach(program, &fd)) == -EEXIST || rc == -EBUSY) {
+	while ((rc = event ? bpfsys_attach_event(program, event, &fd) : bpfsys_attach(program, &fd)) ==
+		       -EEXIST ||
+	       rc == -EBUSY) {
 		if (clock_mono_ns() >= deadline_ns)
 			return -EBUSY;
 		pause_ns(RETRY_NS);
