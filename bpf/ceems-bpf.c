@@ -219,13 +219,15 @@ out:
 	return rc;
 }
 
-static void print_group(const struct probes *p, enum probes_group group)
+static void print_group(struct probes *p, enum probes_group group)
 {
-	uint64_t lost = probes_lost(p, group);
+	uint64_t lost = probes_lost(p, group), skipped = probes_skipped(p, group);
 
 	printf("%-9s %s", probes_group_name(group), probes_why_text(probes_why(p, group)));
 	if (lost)
 		printf(", %llu events lost", (unsigned long long)lost);
+	if (skipped)
+		printf(", %llu events skipped", (unsigned long long)skipped);
 	putchar('\n');
 }
 

@@ -106,7 +106,7 @@ static void drop_program(struct probes_bpf *skel, const char *name)
 
 /*
  * Chooses the program for the exit of tasks: that of the perf event where the kernel could skip the other.
- * Without tracefs or links of perf events it is the other, and the kernel counts what it skips.
+ * Without tracefs or links of perf events it is the other, and probes_skipped() tells what it skips.
  */
 static void choose_exit(const struct kernel_has *k, struct probes_bpf *skel, struct probes_meta *meta)
 {

@@ -62,7 +62,10 @@ struct step_detail {
 	struct detail_event event[PERF_REQUEST_EVENTS];
 	struct detail_net net[6];
 	struct detail_rdma rdma[DETAIL_RDMA];
-	/* events lost while the step ran because the kernel's tables were full; 0: none */
+	/*
+	 * events lost while the step ran, because a BPF map was full or the kernel skipped a program; events
+	 * that were skipped may be of other processes of the node
+	 */
 	uint64_t lost_events;
 	/* how group hw was counted: "bperf, skylakex", "per task, generic" */
 	char counters[96];

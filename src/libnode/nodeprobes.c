@@ -315,3 +315,16 @@ void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *
 	(void)taskcount_read_steps(np->probes, of, found);
 	(void)tcpcount_read_steps(np->probes, of, found);
 }
+
+bool nodeprobes_lost(struct nodeprobes *np, struct nodeprobes_lost *ret)
+{
+	unsigned int g;
+
+	if (!np || !np->probes)
+		return false;
+	for (g = 0; g < PROBES_GROUP_N; g++) {
+		ret->lost[g] = probes_lost(np->probes, (enum probes_group)g);
+		ret->skipped[g] = probes_skipped(np->probes, (enum probes_group)g);
+	}
+	return true;
+}

@@ -8,6 +8,7 @@
 #ifndef CEEMS_NODEPROBES_H
 #define CEEMS_NODEPROBES_H
 
+#include "bpf/probes.h"
 #include "src/libcore/settings.h"
 #include "src/libledger/ledger_book.h"
 
@@ -48,6 +49,13 @@ struct nodeprobes_step {
  * Reads the counts so far of STEP[n]: tasks and TCP for all, packets for steps that asked for them.
  */
 void nodeprobes_read_steps(struct nodeprobes *np, const struct nodeprobes_step *step, size_t n);
+
+/* Events of the node since the programs were loaded: probes_lost() and probes_skipped() of each group. */
+struct nodeprobes_lost {
+	uint64_t lost[PROBES_GROUP_N], skipped[PROBES_GROUP_N];
+};
+/* False: no BPF programs are loaded. */
+bool nodeprobes_lost(struct nodeprobes *np, struct nodeprobes_lost *ret);
 
 /* Sets the metric values of those of LINE[n] whose slurmstepd was killed, from the BPF counts. */
 void nodeprobes_salvage(struct nodeprobes *np, struct ledger_book *book, const struct book_line *line,

@@ -34,6 +34,7 @@ static void write_textfile(struct sampler *s, bool is_last)
 {
 	struct source_zone zone[SOURCE_MAX_COUNTERS];
 	struct gpu_reading gpu[GPUS_MAX];
+	struct nodeprobes_lost lost;
 	const struct gpu_instance_reading *instance;
 	const size_t ninstances = sources_instances(s->sources, &instance);
 	const struct textfile_input in = {
@@ -47,6 +48,7 @@ static void write_textfile(struct sampler *s, bool is_last)
 		.ninstances = ninstances,
 		.zone = zone,
 		.nzones = sources_zones(s->sources, zone, SOURCE_MAX_COUNTERS),
+		.lost = nodeprobes_lost(s->probes, &lost) ? &lost : NULL,
 		.no_jobs = !s->settings.textfile_jobs,
 		.has_rapl = s->settings.textfile_rapl,
 		.has_ended = is_last,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libmeter/activity/probes.h"
 #include "src/libnode/textfile_internal.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/pages.h"
@@ -277,6 +278,27 @@ static void put_ledger(struct writer *w)
 		      p->wraps, 1);
 }
 
+static void put_groups(struct writer *w, const struct prom_family *f, const uint64_t value[PROBES_GROUP_N])
+{
+	unsigned int g;
+
+	for (g = 0; g < PROBES_GROUP_N; g++)
+		prom_put(&w->prom, f, value[g], ",group=\"%s\"", probes_group_name((enum probes_group)g));
+}
+
+static void put_lost(struct writer *w)
+{
+	static const struct prom_family lost = { "ceems_bpf_lost_events_total", "counter",
+						 "Events that BPF programs had no room to count", 1 };
+	static const struct prom_family skipped = { "ceems_bpf_skipped_events_total", "counter",
+						    "Events for which the kernel skipped a BPF program", 1 };
+
+	if (!w->in->lost)
+		return;
+	put_groups(w, &lost, w->in->lost->lost);
+	put_groups(w, &skipped, w->in->lost->skipped);
+}
+
 /* --- jobs ------------------------------------------------------------------------------- */
 
 /* Writes a value of a job. EXTRA has more labels, as ",name=\"value\"", or is empty. */
@@ -456,6 +478,7 @@ static void put_all(struct writer *w)
 	put_node_energy(w);
 	textfile_gpus_put(&w->prom, w->page, w->in);
 	put_ledger(w);
+	put_lost(w);
 	if (!w->in->no_jobs)
 		put_jobs(w);
 }

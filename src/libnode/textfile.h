@@ -15,6 +15,7 @@
 #include "src/libemission/factor_series.h"
 #include "src/libledger/ledger.h"
 #include "src/libnode/membook.h"
+#include "src/libnode/nodeprobes.h"
 #include "src/libutil/errmsg.h"
 
 struct textfile_input {
@@ -28,8 +29,9 @@ struct textfile_input {
 	size_t ninstances;
 	const struct source_zone *zone;
 	size_t nzones;
-	bool no_jobs;  /* TextfileJobs=no */
-	bool has_rapl; /* TextfileRapl=yes */
+	const struct nodeprobes_lost *lost; /* NULL: no BPF programs are loaded */
+	bool no_jobs;			    /* TextfileJobs=no */
+	bool has_rapl;			    /* TextfileRapl=yes */
 	/* slurmd ends: write that, but no values of jobs or sensors, which would stay for ever */
 	bool has_ended;
 };

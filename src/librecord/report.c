@@ -243,7 +243,7 @@ static void put_lost(struct report_text *t, const struct step_detail *d)
 	if (!d || !d->lost_events)
 		return;
 	metric_text_value(UNIT_COUNT, d->lost_events, value, sizeof(value));
-	report_row(t, "lost events", value, "the kernel's tables were full");
+	report_row(t, "lost events", value, "at most; I/O, TCP, tasks are lower bounds");
 }
 
 /* --- the whole -------------------------------------------------------------------------- */

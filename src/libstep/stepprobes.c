@@ -34,7 +34,8 @@ struct stepprobes {
 	int v2_fd, freezer_fd; /* the step's folders; negative: there is none */
 	struct probes *probes;
 	uint32_t slot;
-	uint64_t lost[PROBES_GROUP_N]; /* probes_lost() of each group when the step began */
+	/* probes_lost() and probes_skipped() of each group when the step began */
+	uint64_t lost[PROBES_GROUP_N], skipped[PROBES_GROUP_N];
 	/* the counters; if one is NULL, why[] has the reason */
 	struct taskcount *taskcount;
 	struct tcpcount *tcp;
@@ -211,8 +212,11 @@ static int open_probes(struct stepprobes *sp)
 	}
 	rc = v2 || v1 ? probes_register(sp->probes, v2, v1, asked_groups(sp), &sp->slot) : -ENOENT;
 	if (rc == 0) {
-		for (g = 0; g < PROBES_GROUP_N; g++)
+		for (g = 0; g < PROBES_GROUP_N; g++) {
 			sp->lost[g] = probes_lost(sp->probes, (enum probes_group)g);
+			if (asked_groups(sp) & 1u << g)
+				sp->skipped[g] = probes_skipped(sp->probes, (enum probes_group)g);
+		}
 		return 0;
 	}
 	have_no_probes(sp, rc == -ENOENT ? REASON_NO_CGROUP : reason_of(sp, PROBES_TASKS, rc));
@@ -408,8 +412,11 @@ static uint64_t lost_since(const struct stepprobes *sp)
 	uint64_t lost = 0;
 	unsigned int g;
 
-	for (g = 0; sp->probes && g < PROBES_GROUP_N; g++)
+	for (g = 0; sp->probes && g < PROBES_GROUP_N; g++) {
 		lost += probes_lost(sp->probes, (enum probes_group)g) - sp->lost[g];
+		if (asked_groups(sp) & 1u << g)
+			lost += probes_skipped(sp->probes, (enum probes_group)g) - sp->skipped[g];
+	}
 	return lost;
 }
 

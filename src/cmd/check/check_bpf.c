@@ -30,11 +30,11 @@ static const char *instead(enum probes_group group)
 	return group == PROBES_HW ? "perf counts them at a higher cost" : "it is n/a";
 }
 
-static void check_group(struct check *c, const struct probes *p, enum probes_group group)
+static void check_group(struct check *c, struct probes *p, enum probes_group group)
 {
 	const char *asked_by = groups[group].asked_by;
 	enum probes_why why = probes_why(p, group);
-	uint64_t lost = probes_lost(p, group);
+	uint64_t lost = probes_lost(p, group), skipped = probes_skipped(p, group);
 	char what[32];
 
 	(void)snprintf(what, sizeof(what), "bpf %s", probes_group_name(group));
@@ -47,6 +47,14 @@ static void check_group(struct check *c, const struct probes *p, enum probes_gro
 			   "%s: %llu events were not counted since the programs were loaded, because a map "
 			   "was full",
 			   groups[group].counts, (unsigned long long)lost);
+	else if (skipped)
+		check_warn(c, what,
+			   check_hint_system(
+				   "boot with preempt=none or preempt=voluntary where the kernel has "
+				   "them; steps with lost events show lower bounds"),
+			   "%s: the kernel skipped %llu events since the programs were loaded, because tasks "
+			   "were preempted in a BPF program",
+			   groups[group].counts, (unsigned long long)skipped);
 	else if (asked_by)
 		check_ok(c, what, "%s, for steps with %s", groups[group].counts, asked_by);
 	else

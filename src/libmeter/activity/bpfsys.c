@@ -189,6 +189,16 @@ int bpfsys_attach_event(int program_fd, uint32_t event, int *ret_fd)
 	return call_fd(BPF_LINK_CREATE, &attr, ret_fd);
 }
 
+int bpfsys_program_misses(int program_fd, uint64_t *ret)
+{
+	struct bpf_prog_info info;
+	int rc = get_info(program_fd, &info, sizeof(info));
+
+	if (rc == 0)
+		*ret = info.recursion_misses;
+	return rc;
+}
+
 int bpfsys_open_link(uint32_t id, int *ret_fd)
 {
 	union bpf_attr attr;

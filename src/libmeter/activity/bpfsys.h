@@ -54,6 +54,11 @@ int bpfsys_attach(int program_fd, int *ret_fd) _must_check_;
  */
 int bpfsys_attach_event(int program_fd, uint32_t event, int *ret_fd) _must_check_;
 /*
+ * Returns how often the kernel skipped the program, because the CPU was already running it or a task was
+ * preempted in it. 0 before Linux 5.12, which does not count it.
+ */
+int bpfsys_program_misses(int program_fd, uint64_t *ret) _must_check_;
+/*
  * Opens another fd of the link with that ID. -ENOENT: the link is gone. -EPERM: CAP_SYS_ADMIN is
  * needed.
  */

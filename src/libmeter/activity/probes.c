@@ -149,6 +149,25 @@ uint64_t probes_lost(const struct probes *p, enum probes_group group)
 	return __atomic_load_n(&p->meta->lost[group], __ATOMIC_RELAXED);
 }
 
+uint64_t probes_skipped(struct probes *p, enum probes_group group)
+{
+	uint64_t sum = 0, misses;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < LINK_N; i++) {
+		if (links[i].group != group || probes_program(p, links[i].name, &fd) < 0 ||
+		    bpfsys_program_misses(fd, &misses) < 0)
+			continue; /* this kernel has no such hook */
+		/* an event is lost only if both programs skipped it */
+		if (i == LINK_TCP_AGAIN)
+			sum = misses < sum ? misses : sum;
+		else
+			sum += misses;
+	}
+	return sum;
+}
+
 const char *probes_why_text(enum probes_why why)
 {
 	switch (why) {

@@ -42,6 +42,12 @@ const char *probes_group_name(enum probes_group group);
  * Returns how many events of GROUP were lost since the object was loaded, because a map was full.
  */
 uint64_t probes_lost(const struct probes *p, enum probes_group group);
+/*
+ * Returns how many events of GROUP, at most, were not counted since the object was loaded because the kernel
+ * skipped a program (recursion_misses). It does so while a task is preempted in the same program on that CPU,
+ * so the events may be of any process of the node.
+ */
+uint64_t probes_skipped(struct probes *p, enum probes_group group);
 
 /*
  * Returns how many elements of the array NAME belong to one slot. Those of slot S begin at index S

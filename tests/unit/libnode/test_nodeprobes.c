@@ -228,6 +228,7 @@ static void test_cannot_start(void)
 		{ &elsewhere, helper_dir, "no bpf file system" },
 		{ &settings, "/nonexistent", "no helper" },
 	};
+	struct nodeprobes_lost lost;
 	struct nodeprobes *np;
 	size_t i;
 
@@ -243,6 +244,7 @@ static void test_cannot_start(void)
 	nodeprobes_look(NULL, 1);
 	nodeprobes_clear(NULL);
 	nodeprobes_salvage(NULL, NULL, NULL, 0);
+	ok(!nodeprobes_lost(NULL, &lost), "no programs, no lost events");
 	nodeprobes_stop(NULL);
 }
 

@@ -324,6 +324,27 @@ static void test_method(void)
 		ok(strstr(text, expected_of_counters[i]) != NULL, "%s", expected_of_counters[i]);
 }
 
+static void test_lost(void)
+{
+	const struct nodeprobes_lost lost = { .lost = { [PROBES_TCP] = 3 },
+					      .skipped = { [PROBES_IO] = 941 } };
+	struct textfile_input in = { .lost = &lost };
+	_cleanup_free_ char *text = NULL, *without = NULL;
+	size_t len = 0;
+
+	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "a node with BPF programs");
+	in.lost = NULL;
+	ok(textfile_format("n1", &page, &in, &without, &len, NULL) == 0, "one without");
+	if (!text || !without)
+		return;
+	ok(strstr(text, "ceems_bpf_lost_events_total{hostname=\"n1\",group=\"tcp\"} 3\n") != NULL, "lost");
+	ok(strstr(text, "ceems_bpf_skipped_events_total{hostname=\"n1\",group=\"io\"} 941\n") != NULL,
+	   "skipped");
+	ok(strstr(text, "ceems_bpf_skipped_events_total{hostname=\"n1\",group=\"tasks\"} 0\n") != NULL,
+	   "none");
+	ok(!strstr(without, "ceems_bpf_"), "no programs, no counts");
+}
+
 /* TextfileJobs=no, and the default of TextfileRapl. */
 static void test_left_out(void)
 {
@@ -365,10 +386,12 @@ static void test_end(void)
 
 static void test_promtool(void)
 {
+	static const struct nodeprobes_lost lost;
 	const struct textfile_input in = { .gpu = gpus,
 					   .ngpus = ARRAY_SIZE(gpus),
 					   .zone = zones,
 					   .nzones = ARRAY_SIZE(zones),
+					   .lost = &lost,
 					   .has_rapl = true };
 	_cleanup_free_ char *text = NULL;
 	unsigned int m;
@@ -410,6 +433,7 @@ int main(void)
 	test_fixed_factor();
 	test_gpus();
 	test_method();
+	test_lost();
 	test_left_out();
 	test_end();
 	test_promtool();

@@ -179,7 +179,7 @@ static const char asked[] =
 	"  counted                  62.5 %  of the time; bperf, skylakex\n"
 	"  own events               12.3 M  L1D:REPLACEMENT, counted 62.0 %\n"
 	"                              n/a  FOO (no such event on this CPU)\n"
-	"  lost events                   7  the kernel's tables were full\n";
+	"  lost events                   7  at most; I/O, TCP, tasks are lower bounds\n";
 
 static const char none[] = "ceems: step 12.batch on n1, 0 ns\n"
 			   "  CPU        n/a: no sensor (2 CPUs)\n"
