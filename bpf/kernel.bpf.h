@@ -78,6 +78,18 @@ struct mm_struct___word {
 	unsigned long flags; /* before 6.18 */
 } KERNEL;
 
+enum task_dumpable {
+	TASK_DUMPABLE_OWNER = 1,
+};
+
+struct task_exec_state {
+	enum task_dumpable dumpable; /* a relocation to an int would fail */
+} KERNEL;
+
+struct task_struct___exec {
+	struct task_exec_state *exec_state; /* seen in 7.2; before, mm->flags has what is in it */
+} KERNEL;
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;

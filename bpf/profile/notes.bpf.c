@@ -6,8 +6,8 @@
 #include "step.bpf.h"
 
 /*
- * linux/sched/coredump.h: the low bits of mm->flags, and their value SUID_DUMP_USER: the
- * process's user may trace it
+ * The process's user may trace it: SUID_DUMP_USER in the low bits of mm->flags (linux/sched/coredump.h), or
+ * TASK_DUMPABLE_OWNER in the task's exec_state.
  */
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
@@ -21,22 +21,45 @@ struct {
 	__type(value, __u64);
 } foreign SEC(".maps");
 
-/* What cannot be read is foreign, too. */
-static __always_inline bool is_traceable(void)
+static __always_inline int read_mm_flags(struct task_struct *task, unsigned long *ret)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct mm_struct___word *word;
 	struct mm_struct *mm;
-	unsigned long flags;
 
 	if (bpf_core_read(&mm, sizeof(mm), &task->mm) < 0)
-		return false;
+		return -1;
 	word = (void *)mm;
-	if (bpf_core_field_exists(word->flags) ?
-		    bpf_core_read(&flags, sizeof(flags), &word->flags) < 0 :
-		    bpf_core_read(&flags, sizeof(flags), &mm->flags.__mm_flags) < 0)
-		return false;
-	return (flags & DUMPABLE_MASK) == DUMPABLE_USER;
+	if (bpf_core_field_exists(word->flags))
+		return bpf_core_read(ret, sizeof(*ret), &word->flags) < 0 ? -1 : 0;
+	return bpf_core_read(ret, sizeof(*ret), &mm->flags.__mm_flags) < 0 ? -1 : 0;
+}
+
+static __always_inline int read_exec_state(struct task_struct___exec *task, unsigned long *ret)
+{
+	struct task_exec_state *state;
+	enum task_dumpable dumpable;
+
+	if (bpf_core_read(&state, sizeof(state), &task->exec_state) < 0 ||
+	    bpf_core_read(&dumpable, sizeof(dumpable), &state->dumpable) < 0)
+		return -1;
+	*ret = dumpable;
+	return 0;
+}
+
+/*
+ * What cannot be read is foreign, too. On a kernel that has none of the fields, the program does not load.
+ */
+static __always_inline bool is_traceable(void)
+{
+	struct task_struct___exec *exec = (void *)bpf_get_current_task();
+	unsigned long flags;
+	int rc;
+
+	if (bpf_core_field_exists(exec->exec_state))
+		rc = read_exec_state(exec, &flags);
+	else
+		rc = read_mm_flags((void *)exec, &flags);
+	return rc == 0 && (flags & DUMPABLE_MASK) == DUMPABLE_USER;
 }
 
 SEC("perf_event")

@@ -61,11 +61,12 @@ struct stack_sampler {
 	struct stacks *stacks;
 	struct offcpu *offcpu; /* NULL: waits are not counted */
 	struct profile_tasks *tasks;
-	struct kallsyms *kernel; /* NULL: kernel stacks are not sampled */
-	struct wire *held;	 /* records that wait for the kernel's symbols; NULL: none need to */
-	uint8_t *is_told;	 /* by a kernel function's number: its name was sent */
-	struct errmsg why_event; /* why another event than the wanted one is sampled */
-	int rc;			 /* first error of the wire, or 0 */
+	struct kallsyms *kernel;     /* NULL: kernel stacks are not sampled */
+	struct wire *held;	     /* records that wait for the kernel's symbols; NULL: none need to */
+	uint8_t *is_told;	     /* by a kernel function's number: its name was sent */
+	struct errmsg why_event;     /* why another event than the wanted one is sampled */
+	struct errmsg why_no_copies; /* why stacks are not copied; empty: they are */
+	int rc;			     /* first error of the wire, or 0 */
 };
 
 /*
@@ -230,6 +231,9 @@ static int open_stacks(struct stack_sampler *s, const struct profile_request *re
 		return errmsg_errno(err, rc, "cannot read the CPUs of the step");
 	setup.cpu = cpu;
 	rc = stacks_open(&setup, &s->stacks, err);
+	if (rc == 0)
+		(void)snprintf(s->why_no_copies.text, sizeof(s->why_no_copies.text), "%s",
+			       stacks_why_no_copies(s->stacks));
 	if (rc == 0 && request->stacks & PROFILE_REQUEST_OFFCPU)
 		rc = open_offcpu(s, &setup, err);
 	return rc;
@@ -502,6 +506,9 @@ int main(int argc, char **argv)
 	/* slurmstepd logs the first line only, and a note means that the file is complete */
 	if (*s.why_event.text && is_whole)
 		helper_say("note - %s; the CPU's clock was sampled", s.why_event.text);
+	else if (*s.why_no_copies.text && is_whole)
+		helper_say("note - %s; callers are missing in programs without frame pointers",
+			   s.why_no_copies.text);
 	(void)fflush(stdout);
 	if (keeper > 0 && waitpid(keeper, &status, 0) == keeper && WIFSIGNALED(status))
 		helper_say("note - it is pushed only in part: the process that queues it was killed by "

@@ -53,8 +53,9 @@ struct stacks {
 	enum stacks_event event;
 	struct errmsg why_event; /* why EVENT is not the wanted one */
 	struct profile_samples filter;
-	bool has_foreign; /* the filter has notes; set once per stacks_drain() */
-	uint64_t head_ns; /* time when the heads of the rings were read */
+	struct errmsg why_no_copies; /* why stacks are not copied, though that was asked for */
+	bool has_foreign;	     /* the filter has notes; set once per stacks_drain() */
+	uint64_t head_ns;	     /* time when the heads of the rings were read */
 	struct ring *ring;
 	struct pollfd *poll; /* one per ring, then one for the caller's fd */
 	union {
@@ -156,7 +157,7 @@ static int open_filter(struct stacks *s, const struct stacks_setup *setup, struc
 	if (setup->dump_size) {
 		if (profile_samples_open_noting(setup->cgroup_fd, setup->uid,
 						(unsigned int)(NOTES_MIN + setup->ncpus * NOTES_OF_CPU),
-						&s->filter, NULL) == 0)
+						&s->filter, &s->why_no_copies) == 0)
 			return 0;
 		used->dump_size = 0;
 	}
@@ -199,6 +200,11 @@ enum stacks_event stacks_event(const struct stacks *s, struct errmsg *ret_why)
 	if (ret_why && *s->why_event.text)
 		*ret_why = s->why_event;
 	return s->event;
+}
+
+const char *stacks_why_no_copies(const struct stacks *s)
+{
+	return s->why_no_copies.text;
 }
 
 double stacks_counted(const struct stacks *s)

@@ -90,6 +90,11 @@ int stacks_open(const struct stacks_setup *setup, struct stacks **ret, struct er
  */
 enum stacks_event stacks_event(const struct stacks *s, struct errmsg *ret_why);
 /*
+ * Returns why no stack is copied, though setup.dump_size asked for it: the kernel refuses the filter that
+ * tells whose stacks may be copied. "": they are copied, or that was not asked for.
+ */
+const char *stacks_why_no_copies(const struct stacks *s);
+/*
  * Returns the share of the time, 0 to 1, in which the event was counted. It is below 1 if the
  * PMU has too few counters.
  */
