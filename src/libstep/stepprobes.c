@@ -440,6 +440,10 @@ void stepprobes_read(struct stepprobes *sp, struct values *values, struct step_d
 		perf_not_asked(values);
 	}
 	d->lost_events = lost_since(sp);
+	if (sp->probes)
+		values_set(values, METRIC_LOST_EVENTS, d->lost_events);
+	else
+		values_miss(values, METRIC_LOST_EVENTS, sp->why[PROBES_TASKS]);
 }
 
 void stepprobes_read_own(struct stepprobes *sp, struct values *values)

@@ -13,7 +13,7 @@
 #include "src/libutil/errmsg.h"
 
 /* The version of the schema that this program writes: the highest number in sql/. */
-#define MARIADB_SCHEMA 2
+#define MARIADB_SCHEMA 3
 
 /*
  * Checks the option file DEFAULTS_FILE, because libmariadb ignores a file that does not exist. -EINVAL: no

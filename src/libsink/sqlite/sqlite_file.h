@@ -13,7 +13,7 @@
 #include "src/libsink/sink.h"
 #include "src/libutil/must_check.h"
 
-#define SQLITE_FILE_SCHEMA 2 /* PRAGMA user_version */
+#define SQLITE_FILE_SCHEMA 3 /* PRAGMA user_version */
 
 /*
  * Opens the file for writing. Makes the file if it does not exist, and brings an older schema up to date.

@@ -248,6 +248,8 @@ static void check_counts(const struct result *r)
 		skip(3, "no packets are counted here");
 	}
 	is_u64(r->detail.lost_events, 0, "  nothing was lost");
+	ok(values_has(&r->f, METRIC_LOST_EVENTS) && !r->f.value[METRIC_LOST_EVENTS],
+	   "  which the record has");
 }
 
 static void test_v2(void)

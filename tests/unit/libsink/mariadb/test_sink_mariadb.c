@@ -161,7 +161,8 @@ static void test_migrate_files(void)
 		{ { "1-x.sql" }, -ENOENT, "not one such file" },
 		{ { "0001-a.sql", "0001-b.sql" }, -ENOENT, "not one such file" },
 		{ { "0001-a.sql" }, -ENOENT, "/0002-*.sql: not one such file" },
-		{ { "0001-a.sql", "0002-a.sql" }, -ENOENT, "/views.sql: not one such file" },
+		{ { "0001-a.sql", "0002-a.sql" }, -ENOENT, "/0003-*.sql: not one such file" },
+		{ { "0001-a.sql", "0002-a.sql", "0003-a.sql" }, -ENOENT, "/views.sql: not one such file" },
 	};
 	struct db_options o = { .sql_dir = "/nonexistent" };
 	char folder[PATH_MAX];
@@ -246,7 +247,9 @@ static void test_migrate(void)
 	make_free();
 
 	is_int(migrate_run(&settings, &o, &err), 0, "dry run");
-	is_str(lines, "would create database ceems\nwould apply schema 1\nwould apply schema 2\n",
+	is_str(lines,
+	       "would create database ceems\nwould apply schema 1\nwould apply schema 2\n"
+	       "would apply schema 3\n",
 	       "says what would be done");
 	is_u64(number("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name='ceems'"), 0,
 	       "and does nothing");
@@ -256,12 +259,12 @@ static void test_migrate(void)
 	if (err.text[0])
 		diag("%s", err.text);
 	ok(!strncmp(lines,
-		    "creating database ceems\napplying schema 1\napplying schema 2\n"
+		    "creating database ceems\napplying schema 1\napplying schema 2\napplying schema 3\n"
 		    "made 17 partitions of job\nmade 17 partitions of step\n",
 		    113) &&
 		   strstr(lines, " emission factors from "),
 	   "says what it does: %s", lines);
-	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 2, "which is recorded");
+	is_u64(number("SELECT COUNT(*) FROM ceems.schema_version"), 3, "which is recorded");
 	is_u64(number("SELECT COUNT(*) > 200 AND SUM(region = 'FR' AND kind = 'static' AND g_per_kwh > 0 "
 		      "AND year > 2000) = 1 AND SUM(kind = 'default' AND g_per_kwh = 475) = 1 FROM "
 		      "ceems.emission_factor"),
@@ -272,7 +275,7 @@ static void test_migrate(void)
 	ok(strstr(lines, "\n1 emission factors from ") != NULL, "which is put right");
 	lines[0] = '\0';
 	is_int(migrate_run(&settings, &o, &err), 0, "again");
-	is_str(lines, "database ceems has schema 2\n", "nothing to do");
+	is_str(lines, "database ceems has schema 3\n", "nothing to do");
 	admin_query("DELETE FROM ceems.schema_version");
 	is_int(migrate_run(&settings, &o, &err), 0, "safe to apply twice");
 
@@ -281,6 +284,7 @@ static void test_migrate(void)
 	snprintf(folder, sizeof(folder), "%s/sql", dir);
 	o.sql_dir = folder;
 	scratch_write(scratch_path(folder, "0002-x.sql"), "SELECT 1;", 9);
+	scratch_write(scratch_path(folder, "0003-x.sql"), "SELECT 1;", 9);
 	scratch_write(scratch_path(folder, "views.sql"), "", 0);
 	scratch_write(scratch_path(folder, "0001-x.sql"),
 		      "CREATE TABLE IF NOT EXISTS ceems.x (a INT);\n-- c;\nNONSENSE; SELECT 1;", 69);
@@ -290,8 +294,8 @@ static void test_migrate(void)
 	scratch_write(scratch_path(folder, "0001-x.sql"), "DROP TABLE IF EXISTS x;\n", 24);
 	scratch_write(scratch_path(folder, "views.sql"), "CREATE VIEW y AS NONSENSE;", 26);
 	is_int(migrate_run(&settings, &o, &err), -EIO, "an error in the views");
-	ok(strstr(err.text, "schema 2: ") && strstr(err.text, "NONSENSE"), "%s", err.text);
-	is_u64(number("SELECT MAX(version) FROM ceems.schema_version"), 1, "the last version waits for them");
+	ok(strstr(err.text, "schema 3: ") && strstr(err.text, "NONSENSE"), "%s", err.text);
+	is_u64(number("SELECT MAX(version) FROM ceems.schema_version"), 2, "the last version waits for them");
 	scratch_write(scratch_path(folder, "views.sql"), "CREATE OR REPLACE VIEW y AS SELECT 1; DROP VIEW y;",
 		      50);
 	is_int(migrate_run(&settings, &o, &err), 0, "put right");
@@ -302,7 +306,7 @@ static void test_migrate(void)
 	admin_query("INSERT INTO ceems.schema_version (version) VALUES (99)");
 	lines[0] = '\0';
 	is_int(migrate_run(&settings, &o, &err), -EPROTO, "a later version");
-	ok(strstr(err.text, "ceems has schema 99 of a later version, this one knows 2") != NULL, "%s",
+	ok(strstr(err.text, "ceems has schema 99 of a later version, this one knows 3") != NULL, "%s",
 	   err.text);
 	is_str(lines, "", "is left alone");
 	admin_query("DELETE FROM ceems.schema_version WHERE version = 99");
@@ -329,7 +333,8 @@ static void test_upgrade(void)
 	ok(send_made(k, 20 * SECOND) == 0, "jobs of both kinds: %s", err.text);
 	test_origins();
 	sink_mariadb.close(k);
-	admin_query("ALTER TABLE ceems.job DROP COLUMN origin");
+	admin_query("ALTER TABLE ceems.job DROP COLUMN origin, DROP COLUMN lost_events");
+	admin_query("ALTER TABLE ceems.step DROP COLUMN lost_events");
 	admin_query("ALTER TABLE ceems.usage_day DROP COLUMN jobs_history, DROP COLUMN history_j");
 	admin_query("DELETE FROM ceems.schema_version WHERE version > 1");
 	admin_query("DELETE FROM ceems.usage_open");
@@ -341,7 +346,7 @@ static void test_upgrade(void)
 	make(4, 1, "later");
 	sink_mariadb.open(&settings, &k, &err);
 	is_int(send_made(k, 20 * SECOND), -EAGAIN, "an older schema");
-	is_str(err.text, "database ceems has schema 1, 2 is needed; run `ceems db migrate`",
+	is_str(err.text, "database ceems has schema 1, 3 is needed; run `ceems db migrate`",
 	       "says what to do");
 	is_u64(count(SINK_RETRY), 1, "the record waits");
 	ok(migrate_run(&settings, &o, &err) == 0, "migrate: %s", err.text);

@@ -245,13 +245,13 @@ static void test_db(void)
 
 	lines[0] = '\0';
 	is_int(sink_sqlite.db->migrate(&settings, &m, &err), 0, "dry run");
-	ok(strstr(lines, "would apply schema 2") && access(settings.sqlite_file, F_OK) < 0,
+	ok(strstr(lines, "would apply schema 3") && access(settings.sqlite_file, F_OK) < 0,
 	   "changes nothing: %s", lines);
 	m.dry_run = false;
 	ok(sink_sqlite.db->migrate(&settings, &m, &err) == 0, "migrate: %s", err.text);
 	lines[0] = '\0';
 	is_int(sink_sqlite.db->migrate(&settings, &m, &err), 0, "again");
-	ok(strstr(lines, "has schema 2"), "nothing to do");
+	ok(strstr(lines, "has schema 3"), "nothing to do");
 	make_free();
 	make(1, 2, "a");
 	make(2, 1, "b");
@@ -312,6 +312,8 @@ static void test_upgrade(void)
 		change(sql);
 	}
 	change("ALTER TABLE ceems.job DROP COLUMN origin;"
+	       "ALTER TABLE ceems.job DROP COLUMN lost_events;"
+	       "ALTER TABLE ceems.step DROP COLUMN lost_events;"
 	       "ALTER TABLE ceems.usage_day DROP COLUMN jobs_history; ALTER TABLE ceems.usage_day DROP "
 	       "COLUMN history_j;"
 	       "DELETE FROM ceems.usage_open; UPDATE ceems.schema_version SET version = 1; PRAGMA "
@@ -324,7 +326,7 @@ static void test_upgrade(void)
 	k = open_sink();
 	ok(send_made(k, 20 * SECOND) == 0, "a record for a file of schema 1: %s", err.text);
 	sink_sqlite.close(k);
-	is_u64(number("PRAGMA ceems.user_version"), 2, "the file has schema 2");
+	is_u64(number("PRAGMA ceems.user_version"), 3, "the file has schema 3");
 	change("DELETE FROM ceems.job WHERE jobid = 4");
 	test_origins();
 	is_u64(number("SELECT jobs_history IS NULL AND jobs = 7 FROM ceems.account_month WHERE account = "
