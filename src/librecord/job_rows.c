@@ -416,7 +416,8 @@ static void add_io(const struct values *f, enum metric m, const char *what, char
 static void put_io(const struct screen *out, const struct job_sums *sum)
 {
 	enum metric_reason why = (enum metric_reason)sum->f.reason[METRIC_IO_READ_BYTES];
-	char text[256] = "";
+	bool is_bound = values_has(&sum->f, METRIC_LOST_EVENTS) && sum->f.value[METRIC_LOST_EVENTS];
+	char text[256] = "", lost[METRIC_TEXT_MAX];
 
 	add_io(&sum->f, METRIC_IO_READ_BYTES, "read", text, sizeof(text));
 	add_io(&sum->f, METRIC_IO_WRITE_BYTES, "written", text, sizeof(text));
@@ -424,6 +425,9 @@ static void put_io(const struct screen *out, const struct job_sums *sum)
 	add_io(&sum->f, METRIC_TCP_SENT_BYTES, "out", text, sizeof(text));
 	if (!*text && why != REASON_NOT_MEASURED && why != REASON_NOT_ASKED)
 		(void)snprintf(text, sizeof(text), "n/a: %s", metric_reason_text(why));
+	else if (*text && is_bound)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", at least: %s events lost",
+			       metric_text(&sum->f, METRIC_LOST_EVENTS, lost, sizeof(lost)));
 	if (*text)
 		screen_row(out, "I/O", "", "%s", text);
 }

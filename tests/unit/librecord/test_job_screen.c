@@ -161,6 +161,19 @@ static void test_job(void)
 	       "             FR 2024, yearly mean, life-cycle; Ember\n"
 	       "  I/O        read 1.50 GiB, written 300.0 MiB\n",
 	       "one that was suspended");
+	/* the kernel skipped BPF programs */
+	r = burn();
+	values_set(&r.values, METRIC_LOST_EVENTS, 941);
+	is_job(&r,
+	       "Job 2  burn8  user1/physics  debug  n2  COMPLETED 0:0\n"
+	       "  time       1m01s of 5m00s (20 %), waited 0 s            24 Nov 16:00\n"
+	       "  CPU        [#               ]   4 %   18.0 s of 8m08s (8 CPUs)\n"
+	       "  memory     [#               ]  <1 %   3.90 MiB of 4.00 GiB\n"
+	       "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n"
+	       "  CO2e       110.1 mg = 1.92 Wh x 44.2 g/kWh x PUE 1.3\n"
+	       "             FR 2024, yearly mean, life-cycle; Ember\n"
+	       "  I/O        read 1.50 GiB, written 300.0 MiB, at least: 941 events lost\n",
+	       "one whose I/O is a lower bound");
 	/* no sample of its memory was taken */
 	r = burn();
 	values_set(&r.values, METRIC_MEMORY_KERNEL_PEAK, 3 * MIB);
