@@ -1,22 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# kernels.t [VMLINUZ...]: BPF programs, counters and profiles on other kernels than this machine's [Debian's 5.10, 6.1 and
-# 6.12]. Each is booted in an emulated guest (no KVM needed, a minute or two), in which the unit tests below run on cgroup
-# v2, and those of V1 also on the v1 freezer. Not part of `make check`. BUILDDIR names the build, QEMU the emulator.
+# kernels.t ["VMLINUZ [OPTION]"...]: BPF programs, counters and profiles on other kernels than this machine's [Debian's 5.10,
+# 6.1, 6.12, 6.12 with preempt=full, and that of unstable, 7.x, which preempts]. Each is booted with OPTION in an emulated
+# guest (no KVM needed, a minute or two), in which the unit tests below run on cgroup v2, and those of V1 also on the v1
+# freezer. Not part of `make check`. BUILDDIR names the build, QEMU the emulator.
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
-V2="probes slots taskcount nodeprobes stepgroup tcpcount netcount perf stacks offcpu"
+V2="probes slots skips taskcount nodeprobes stepgroup tcpcount netcount perf stacks offcpu"
 V1="taskcount"
 
 build=${BUILDDIR:-$PWD}
 ! why=$(vm_missing) || skip_all "$why"
 if [ $# -eq 0 ]; then
-	for version in 5.10 6.1 6.12; do
-		dir=$("$top/tests/guest/kernel" cloud "$version") && set -- "$@" "$dir"/boot/vmlinuz-*
+	for version in 5.10 6.1 6.12 "6.12 preempt=full" sid; do
+		read -r release option <<<"$version"
+		dir=$("$top/tests/guest/kernel" cloud "$release") && set -- "$@" "$(echo "$dir"/boot/vmlinuz-*) $option"
 	done
 	[ $# -gt 0 ] || skip_all "no kernel of Debian can be had"
 fi
@@ -40,6 +42,7 @@ done
 cat >"$guest/init" <<EOT
 #!/bin/sh
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev; mount -t tmpfs t /tmp
+mount -t tracefs t /sys/kernel/tracing
 for module in /modules/*.ko; do insmod "\$module"; done
 export top_builddir=/build
 mount -t cgroup2 c /sys/fs/cgroup; echo +pids >/sys/fs/cgroup/cgroup.subtree_control
@@ -57,13 +60,20 @@ vm_pack "$guest" >"$work/initrd"
 # With Linux 6.12, QEMU 7.2 has an emulation error: most boots panic, often in ACPI or slab code before init runs. So a
 # panic is shown and the boot repeated. If no boot succeeds, the kernel is skipped.
 boot_until_up() {
-	local kernel=$1 attempt
+	local kernel=$1 option=$2 attempt
 	for attempt in 1 2 3 4 5 6; do
-		boot "$kernel" >"$work/console"
+		boot "$kernel" "$option" >"$work/console"
 		grep -aq 'Kernel panic' "$work/console" || return 0
 		echo "# panic $attempt: $(grep -am 1 'RIP: 0010' "$work/console")"
 	done
 	return 1
+}
+
+# The emulated CPU: see vm.sh.
+cpu_for() {
+	case ${1##*/vmlinuz-} in
+	[7-9].*) echo Nehalem ;;
+	esac
 }
 
 # Makes a second initrd with KERNEL's modules that the tests need.
@@ -85,12 +95,13 @@ boot() {
 		cat "$work/initrd"
 		pack_modules "$1"
 	} >"$work/initrd.all"
-	vm_run 900 "$1" "$work/initrd.all" "" -smp 2 -m 1024 -serial stdio 2>&1 | tr -d '\r'
+	VM_CPU=$(cpu_for "$1") vm_run 900 "$1" "$work/initrd.all" "$2" -smp 2 -m 1024 -serial stdio 2>&1 | tr -d '\r'
 }
 
-for kernel in "$@"; do
-	name=${kernel##*/vmlinuz-}
-	if ! boot_until_up "$kernel"; then
+for row in "$@"; do
+	read -r kernel option <<<"$row"
+	name=${kernel##*/vmlinuz-}${option:+ $option}
+	if ! boot_until_up "$kernel" "$option"; then
 		skip "$name: the emulated kernel panics"
 		continue
 	fi
