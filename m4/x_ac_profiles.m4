@@ -8,6 +8,9 @@ AC_DEFUN([X_AC_PROFILES], [
 	PKG_CHECK_MODULES([PROTOBUF_C], [libprotobuf-c >= 1.3], [],
 		[profiles_missing="libprotobuf-c is missing (Debian: libprotobuf-c-dev)"])
 	PKG_CHECK_MODULES([ZLIB], [zlib], [], [profiles_missing="zlib is missing (Debian: zlib1g-dev)"])
+	AM_CONDITIONAL([HAVE_ZLIB], [test -n "$ZLIB_LIBS"])
+	AS_IF([test -n "$ZLIB_LIBS"], [AC_DEFINE([HAVE_ZLIB], [1], [ceems gather is built.])],
+		[AC_MSG_NOTICE([no zlib: ceems gather is not built (Debian: zlib1g-dev)])])
 	PKG_CHECK_MODULES([LIBDW], [libdw >= 0.170], [], [profiles_missing="libdw is missing (Debian: libdw-dev)"])
 	PKG_CHECK_MODULES([LIBELF], [libelf], [], [profiles_missing="libelf is missing (Debian: libelf-dev)"])
 	profiles_libs="libprotobuf-c, zlib, libdw"

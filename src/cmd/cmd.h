@@ -51,6 +51,7 @@ extern const struct cmd_info cmd_db;
 extern const struct cmd_info cmd_export;
 extern const struct cmd_info cmd_factors;
 extern const struct cmd_info cmd_flame;
+extern const struct cmd_info cmd_gather;
 extern const struct cmd_info cmd_job;
 extern const struct cmd_info cmd_jobs;
 extern const struct cmd_info cmd_ledger;

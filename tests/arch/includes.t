@@ -43,6 +43,7 @@ src/cmd/compare
 src/cmd/advise
 src/cmd/trace
 src/cmd/flame
+src/cmd/gather
 src/cmd/mail
 src/cmd/report
 src/cmd/store

@@ -68,6 +68,7 @@ ceems-db librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
 ceems-export libslurm|librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
 ceems-factors libcurl|libjansson
 ceems-flame libslurm|libdw|libelf|liblzma|libprotobuf-c|libz|libjansson
+ceems-gather libz|libjansson
 ceems-mail libc
 ceems-report libslurm|librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson
 ceems-store librdkafka|libmariadb|libsqlite3|libcurl|libprotobuf-c|libz|libjansson

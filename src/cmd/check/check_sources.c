@@ -325,8 +325,10 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 		check_error(c, source_name(id), check_sources_remedy(id), "%s; is lost: %s", t.buf,
 			    *st.why ? st.why : "its readings are too old");
 	else if (st.last->rejected)
-		check_warn(c, source_name(id), check_no_hint, "%s; %u counters gave no plausible reading",
-			   t.buf, st.last->rejected);
+		check_warn(c, source_name(id),
+			   check_hint_system("ceems gather, and send the archive to the developers, if other "
+					     "programs can read this sensor"),
+			   "%s; %u counters gave no plausible reading", t.buf, st.last->rejected);
 	else if (st.last->late)
 		check_warn(c, source_name(id), check_sources_remedy(id), "%s; its readings are too old",
 			   t.buf);

@@ -56,6 +56,8 @@ struct meter {
 
 struct source {
 	struct helper_source_setup setup;
+	void (*heard)(void *arg, enum source_id id, const char *line); /* see struct source_env */
+	void *heard_arg;
 	struct helper *helper;
 	struct meter meter[METERS_MAX];
 	size_t n;
@@ -75,6 +77,16 @@ struct source {
 	char *args[ARRAY_SIZE(((struct helper_source_setup *)0)->args)]; /* owned */
 	char *argv[1 + ARRAY_SIZE(((struct helper_source_setup *)0)->args) + 1];
 };
+
+/* helper_line() that also shows the line to who wants to hear it. */
+static int next_line(struct source *s, char **ret)
+{
+	int rc = helper_line(s->helper, clock_mono_ns(), ret);
+
+	if (rc == 0 && s->heard)
+		s->heard(s->heard_arg, s->setup.id, *ret);
+	return rc;
+}
 
 static const char *source_who(const struct source *s)
 {
@@ -663,7 +675,7 @@ static void take_lines(struct source *s, struct source_state *state, struct read
 		s->held[0] = '\0';
 	}
 	for (i = 0; i < max && (s->setup.is_asked || !has_new_base(out)); i++) {
-		if (helper_line(s->helper, clock_mono_ns(), &line) < 0)
+		if (next_line(s, &line) < 0)
 			break;
 		take_line(s, line, state, out);
 		if (was_asked && !helper_is_asked(s->helper)) {
@@ -724,7 +736,7 @@ static int take_first(struct source *s, bool *ret_ready, struct errmsg *err)
 	char *line, *text;
 	int rc;
 
-	while (!*ret_ready && helper_line(s->helper, clock_mono_ns(), &line) == 0) {
+	while (!*ret_ready && next_line(s, &line) == 0) {
 		text = line_behind(line, "never");
 		if (text)
 			return errmsg_set(err, -ENODEV, "%s", text);
@@ -781,6 +793,8 @@ int helper_source_open(const struct helper_source_setup *setup, const struct sou
 	if (!s)
 		return errmsg_errno(err, -ENOMEM, "%s", setup->program);
 	s->setup = *setup;
+	s->heard = env->heard;
+	s->heard_arg = env->heard_arg;
 	s->lag_ns = setup->lag_ns;
 	rc = copy_args(s, env, err);
 	o.argv = s->argv;

@@ -115,6 +115,9 @@ struct source_env {
 	const char *nvml_library;  /* name or path for dlopen() */
 	const char *rocm_library;
 	const char *helper_dir; /* folder of the helper programs, which ask sensors that may hang */
+	/* Optional: gets each line that a helper program writes, and HEARD_ARG. */
+	void (*heard)(void *arg, enum source_id id, const char *line);
+	void *heard_arg;
 };
 
 struct source; /* opaque, one per open source */
