@@ -91,4 +91,24 @@ gather -o said.tar.gz >/dev/null
 has "$(tar xzOf "$dir/said.tar.gz" ceems-gather/said/rapl)" "2 packages" "the archive has what a source says of itself"
 has "$(tar xzOf "$dir/said.tar.gz" ceems-gather/said/redfish)" "RedfishConf is not set" "  and why it is not used"
 
+
+# the answers of a BMC: of what a program like ceems-redfish writes
+mkdir "$dir/helpers"
+cat >"$dir/helpers/ceems-redfish" <<'END'
+#!/bin/sh
+[ "$1" = --answers ] || { echo "refused not asked now"; exit 1; }
+printf 'answer 200 53 /redfish/v1/\n{"Id":"Root","UUID":"none","SerialNumber": "SN1234"}\n\n'
+printf 'answer 403 2 /redfish/v1/Chassis/1\n{}\nerror - login of user x is refused\n'
+printf 'answer 200 99 /redfish/v1/torn\n{'
+END
+chmod 755 "$dir/helpers" "$dir/helpers/ceems-redfish"
+chmod 755 "$dir"
+printf 'SysRoot=%s\nHelperDir=%s\nRedfishConf=%s\n' "$root" "$dir/helpers" "$dir/redfish.conf" >"$dir/ceems.conf"
+out=$(gather -o bmc.tar.gz)
+has "$out" "RedfishConf: login of user x is refused" "what ceems-redfish says is printed"
+is "$(tar xzOf "$dir/bmc.tar.gz" ceems-gather/bmc/redfish/v1/index.json)" '{"Id":"Root","UUID":"0000","SerialNumber": "000000"}' \
+	"a resource of the BMC is there, without serial numbers"
+has "$(tar tzf "$dir/bmc.tar.gz")" "bmc/redfish/v1/Chassis/1/status-403" "and one that it refused"
+is "$(tar tzf "$dir/bmc.tar.gz" | grep -c torn)" 0 "and no torn one"
+
 done_testing

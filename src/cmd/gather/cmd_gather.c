@@ -19,6 +19,7 @@ static const char readme[] =
 	"first/   files of /sys and /proc that describe sensors, GPUs, cgroups, kernel and CPUs\n"
 	"second/  counters of them, some seconds later\n"
 	"said/    what each sensor that slurm-ceems knows says of itself\n"
+	"bmc/     answers of the BMC (Redfish), if there is RedfishConf\n"
 	"\n"
 	"Names of this machine, addresses and serial numbers are masked with 0 and x.\n";
 
@@ -34,6 +35,8 @@ static int gather_all(struct gather *g, bool with_sensors, struct errmsg *err)
 		rc = gather_files(g, "first", false, err);
 	if (rc == 0 && with_sensors)
 		rc = gather_said(g, err);
+	if (rc == 0 && with_sensors)
+		rc = gather_bmc(g, err);
 	else
 		(void)nanosleep(&pause, NULL); /* in which counters move */
 	if (rc == 0)

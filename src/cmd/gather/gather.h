@@ -39,6 +39,12 @@ int gather_files(struct gather *g, const char *pass, bool is_second, struct errm
  */
 int gather_said(struct gather *g, struct errmsg *err) _must_check_;
 
+/*
+ * Adds, as "bmc/PATH/index.json", each resource of RedfishConf's BMC that ceems-redfish asks for: the layout
+ * of DMTF's mockups. A BMC that cannot be asked is named on stderr. Without RedfishConf, does nothing.
+ */
+int gather_bmc(struct gather *g, struct errmsg *err) _must_check_;
+
 /* Masks DATA and adds it. A file whose name ustar cannot hold is left out. */
 int gather_add(struct gather *g, const char *name, char *data, size_t len, struct errmsg *err) _must_check_;
 int gather_add_link(struct gather *g, const char *name, const char *target, struct errmsg *err) _must_check_;

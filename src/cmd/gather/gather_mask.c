@@ -199,7 +199,10 @@ static void mask_host(char *text, size_t len, const char *host)
 
 static bool is_key_secret(const char *key, size_t len)
 {
-	static const char *const words[] = { "serial", "uuid", "unique_id", "guid", "asset", "hostname" };
+	static const char *const words[] = {
+		"serial",   "uuid", "unique_id",  "guid",	"asset",
+		"hostname", "fqdn", "macaddress", "servicetag", "sku", /* SKU: Dell's service tag */
+	};
 	size_t w, i;
 
 	for (w = 0; w < ARRAY_SIZE(words); w++)
@@ -225,12 +228,55 @@ static void mask_line(char *line, size_t len)
 		blot(line + key, len - key, '0');
 }
 
+/* --- JSON --------------------------------------------------------------------------------- */
+
+/* Returns the length of the string that begins at the quotation mark TEXT[0], with both marks. */
+static size_t json_string_len(const char *text, size_t len)
+{
+	size_t i = 1;
+
+	while (i < len && text[i] != '"')
+		i += text[i] == '\\' ? 2 : 1;
+	return i < len ? i + 1 : len;
+}
+
+/* Masks the strings that belong to a secret key. The JSON may be broken: it is not parsed. */
+static void mask_json(char *text, size_t len)
+{
+	bool is_value_secret = false;
+	size_t i = 0;
+
+	while (i < len) {
+		size_t string, next;
+
+		if (text[i] != '"') {
+			is_value_secret &= isspace((unsigned char)text[i]) || text[i] == ':';
+			i++;
+			continue;
+		}
+		string = json_string_len(text + i, len - i);
+		if (is_value_secret)
+			blot(text + i, string, '0');
+		for (next = i + string; next < len && isspace((unsigned char)text[next]);)
+			next++;
+		is_value_secret = !is_value_secret && next < len && text[next] == ':' &&
+				  is_key_secret(text + i, string);
+		i += string;
+	}
+}
+
 void gather_mask(char *text, size_t len, const char *host)
 {
 	size_t begin = 0, i;
 
 	mask_host(text, len, host);
 	mask_addresses(text, len);
+	for (i = 0; i < len && isspace((unsigned char)text[i]);)
+		i++;
+	if (i < len && text[i] == '{') {
+		mask_json(text, len);
+		return;
+	}
 	for (i = 0; i <= len; i++)
 		if (i == len || text[i] == '\n') {
 			if (i > begin)

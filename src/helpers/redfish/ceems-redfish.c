@@ -3,6 +3,8 @@
  * ceems-redfish - reads the node's power or energy from its BMC over the network at an interval and
  * reports it to slurmd with the protocol of helper.h. It is a separate program because a BMC takes some
  * hundred milliseconds to answer, or never answers, and because slurmd shall not map libcurl.
+ * With --answers, for `ceems gather`, it asks once and writes each answer as "answer STATUS LENGTH PATH" and
+ * the LENGTH bytes of the answer.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -105,6 +107,23 @@ static int session_ask(struct session *s, struct redfish_sample *ret, struct err
 	return rc;
 }
 
+static void write_answer(const char *path, long status, const char *text, size_t len)
+{
+	(void)printf("answer %ld %zu %s\n", status, len, path);
+	(void)fwrite(text, 1, len, stdout);
+	(void)fputc('\n', stdout);
+}
+
+static void redfish_show_answers(struct session *s)
+{
+	struct redfish_sample got;
+	struct errmsg err = { 0 };
+
+	redfish_walk_listen(s->walk, write_answer);
+	if (session_ask(s, &got, &err) < 0)
+		helper_say("error - %s", err.text);
+}
+
 /*
  * The pause after a try with result RC, in units of the first pause; 0: none. BEFORE is the last
  * pause.
@@ -152,6 +171,7 @@ static void redfish_run(struct session *s, uint64_t interval_ms)
 int main(int argc, char **argv)
 {
 	static const struct option known[] = {
+		{ "answers", no_argument, NULL, 'a' },
 		{ "interval-ms", required_argument, NULL, 'i' },
 		{ "sys-root", required_argument, NULL, 'r' },
 		{ 0 },
@@ -161,16 +181,20 @@ int main(int argc, char **argv)
 	uint64_t interval_ms = 5000;
 	const char *sys_root = "";
 	char uuid[64] = "";
+	bool has_answers = false;
 	int rc, c;
 
 	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (c == 'r')
 			sys_root = optarg;
+		else if (c == 'a')
+			has_answers = true;
 		else if (c != 'i' || parse_u64(optarg, &interval_ms) < 0 || interval_ms > 600000)
 			break;
 	}
 	if (c != -1 || optind != argc - 1) {
-		(void)fputs("usage: ceems-redfish [--interval-ms N] [--sys-root DIR] FILE\n", stderr);
+		(void)fputs("usage: ceems-redfish [--answers] [--interval-ms N] [--sys-root DIR] FILE\n",
+			    stderr);
 		return 2;
 	}
 	nocore_set();
@@ -184,6 +208,8 @@ int main(int argc, char **argv)
 						     session_open(&s, &err);
 	if (rc < 0)
 		helper_say("refused %s", err.text);
+	else if (has_answers)
+		redfish_show_answers(&s);
 	else
 		redfish_run(&s, interval_ms);
 	session_close(&s);

@@ -25,6 +25,7 @@
 
 struct redfish_client {
 	const struct redfish_conf *conf;
+	redfish_client_heard *heard;
 	int stop_fd; /* -1: saying good-bye, which is not interrupted */
 	CURL *easy;
 	CURLM *multi;
@@ -387,6 +388,8 @@ int redfish_client_get(struct redfish_client *c, const char *path, const char **
 		if (rc == 0)
 			rc = client_exchange(c, "GET", path, NULL, &status, err);
 	}
+	if (rc == 0 && c->heard)
+		c->heard(path, status, c->answer, c->body.len);
 	if (rc == 0)
 		rc = status_to_errno(c, path, status, err);
 	if (rc < 0)
@@ -394,6 +397,11 @@ int redfish_client_get(struct redfish_client *c, const char *path, const char **
 	*ret_text = c->answer;
 	*ret_len = c->body.len;
 	return 0;
+}
+
+void redfish_client_listen(struct redfish_client *c, redfish_client_heard *heard)
+{
+	c->heard = heard;
 }
 
 /* --- its life ----------------------------------------------------------------------------- */

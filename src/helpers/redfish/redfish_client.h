@@ -34,6 +34,10 @@ int redfish_client_create(const struct redfish_conf *conf, int stop_fd, struct r
 int redfish_client_get(struct redfish_client *c, const char *path, const char **ret_text, size_t *ret_len,
 		       struct errmsg *err) _must_check_;
 
+/* Calls HEARD with each answer to redfish_client_get(), whatever its HTTP status is. */
+typedef void redfish_client_heard(const char *path, long status, const char *text, size_t len);
+void redfish_client_listen(struct redfish_client *c, redfish_client_heard *heard);
+
 /*
  * Ends the session, since most BMCs have room for a dozen only. Waits at most half a second for the
  * BMC.

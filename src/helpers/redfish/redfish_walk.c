@@ -395,6 +395,11 @@ int redfish_walk_create(const struct redfish_conf *conf, const char *uuid, int s
 	return 0;
 }
 
+void redfish_walk_listen(struct redfish_walk *w, redfish_client_heard *heard)
+{
+	redfish_client_listen(w->client, heard);
+}
+
 void redfish_walk_search_now(struct redfish_walk *w)
 {
 	w->again_ns = 1;

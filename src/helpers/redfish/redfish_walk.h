@@ -47,6 +47,9 @@ void redfish_walk_tell(struct redfish_walk *w, void (*tell)(const char *line));
  */
 void redfish_walk_describe(const struct redfish_walk *w, char *buf, size_t size);
 
+/* As redfish_client_listen(). */
+void redfish_walk_listen(struct redfish_walk *w, redfish_client_heard *heard);
+
 /* Makes the next redfish_walk_ask() search again, as when the pause is over; for tests. */
 void redfish_walk_search_now(struct redfish_walk *w);
 

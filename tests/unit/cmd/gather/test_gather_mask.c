@@ -24,6 +24,9 @@ static const struct {
 	{ "Board serial=AB12\nname node", "Board serial=0000\nname node" },
 	{ "on Node17.hpc.example.org up", "on xxxxxx.xxx.xxxxxxx.xxx up" },
 	{ "node17", "xxxxxx" },
+	{ "{\"Id\":\"1\",\"SerialNumber\" : \"AB\\\"12\",\"Watts\":17}",
+	  "{\"Id\":\"1\",\"SerialNumber\" : \"00\\\"00\",\"Watts\":17}" },
+	{ " {\"UUID\":null,\"Name\":\"AB12\",\"SKU\":\"7", " {\"UUID\":null,\"Name\":\"AB12\",\"SKU\":\"0" },
 };
 
 /* What describes hardware must stay. */

@@ -706,6 +706,42 @@ static void test_client(void)
 	(void)signal(SIGPIPE, SIG_DFL);
 }
 
+/* What `ceems gather` keeps: each answer with its status, whole. */
+static void test_all_answers(void)
+{
+	char command[2 * PATH_MAX], line[4096];
+	bool has_root = false, has_power = false;
+	struct errmsg err = { 0 };
+	struct run r;
+	FILE *out;
+	int in[2];
+
+	require(pipe(in) == 0);
+	(void)fcntl(in[1], F_SETFD, FD_CLOEXEC);
+	set("values.json", "{\"PowerConsumedWatts\":400}");
+	if (run_open(&r, "", trust, &err) == 0)
+		ops->close(r.source);
+	(void)snprintf(command, sizeof(command), "%s/ceems-redfish --answers --sys-root %s %s 2>&1 <&%d",
+		       HELPER_DIR, dir, scratch_path(dir, "redfish.conf"), in[0]);
+	out = popen(command, "r");
+	while (out && fgets(line, sizeof(line), out)) {
+		long status = 0;
+		size_t len = 0;
+		char path[128] = "";
+
+		if (sscanf(line, "answer %ld %zu %127s", &status, &len, path) != 3)
+			continue;
+		has_root |= status == 200 && len > 2 && !strcmp(path, "/redfish/v1/");
+		has_power |= status == 200 && len > 2 && !strcmp(path, "/redfish/v1/Chassis/Node/Power");
+	}
+	ok(has_root, "--answers writes the service root");
+	ok(has_power, "  and the resource with the power");
+	if (out)
+		(void)pclose(out);
+	(void)close(in[0]);
+	(void)close(in[1]);
+}
+
 /* Said, tried again with ever longer pauses, and over when the BMC takes the login. */
 static void test_refused(void)
 {
@@ -981,6 +1017,7 @@ static void test_all(void)
 	test_troubles();
 	test_absurd();
 	test_client();
+	test_all_answers();
 	test_refused();
 	test_certificates();
 	test_fingerprint();
