@@ -119,19 +119,16 @@ static void find_cap(struct gpumap *m, uint64_t cap, struct gpumap_file *ret)
 
 static void find_render_node(struct gpumap *m, uint64_t minor, struct gpumap_file *ret)
 {
-	unsigned int first, partitions;
+	const struct kfd_gpu *gpu;
 
 	if (minor < FIRST_RENDER_NODE || minor > UINT32_MAX)
 		return;
 	if (!m->kfd && kfd_open(m->root, &m->kfd) < 0)
 		m->kfd = NULL; /* not an AMD GPU */
-	first = (unsigned int)minor;
-	partitions = 1;
-	if (m->kfd)
-		kfd_socket(m->kfd, (unsigned int)minor, &first, &partitions);
-	ret->kind = partitions > 1 ? GPUMAP_PARTITION : GPUMAP_GPU;
-	ret->unit = UNIT(first - FIRST_RENDER_NODE);
-	ret->partitions = partitions;
+	gpu = m->kfd ? kfd_find(m->kfd, (unsigned int)minor) : NULL;
+	ret->partitions = gpu ? gpu->parts : 1;
+	ret->kind = ret->partitions > 1 ? GPUMAP_PARTITION : GPUMAP_GPU;
+	ret->unit = UNIT((gpu ? gpu->first : minor) - FIRST_RENDER_NODE);
 }
 
 void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret)

@@ -5,14 +5,14 @@
  *	/dev/nvidia3			  GPU 3
  *	/dev/nvidia-caps/nvidia-cap21	  an instance of MIG: /proc/driver/nvidia-caps/mig-minors names
  *					  GPU, GPU instance and compute instance
- *	/dev/dri/renderD130		  GPU 2, or a partition of the GPU (AMD: DPX, QPX, CPX) that has
- *					  the same PCI address in the topology of KFD
+ *	/dev/dri/renderD130		  GPU 2, or a part of an AMD GPU (kfd.h): a partition (DPX, QPX,
+ *					  CPX), or a die of an MI250
  *
  * The share of an instance is the mean of its share of the GPU's compute slices and its share of the
  * GPU's memory. Both are shares of all that the hardware has. The energy of slices without an instance
  * is unallocated. Memory counts in eighths of the GPU's memory, as the hardware divides it. Compute
  * instances of one GPU instance share its memory by their compute slices. A 1g.5gb of an A100 (7 slices,
- * 40 GB) has the share (1/7 + 1/8) / 2. Partitions of an AMD GPU have equal shares.
+ * 40 GB) has the share (1/7 + 1/8) / 2. Partitions of an AMD GPU have equal shares, and so have its dies.
  */
 #ifndef CEEMS_GPUMAP_H
 #define CEEMS_GPUMAP_H
@@ -25,7 +25,7 @@
 enum gpumap_kind {
 	GPUMAP_OTHER,	  /* the file does not belong to one GPU: nvidiactl, config and monitor of MIG */
 	GPUMAP_GPU,	  /* a whole GPU */
-	GPUMAP_PARTITION, /* an AMD GPU can be divided into equal partitions */
+	GPUMAP_PARTITION, /* an AMD GPU can be divided into equal partitions, or have two dies */
 	GPUMAP_INSTANCE,  /* a GPU instance of MIG with all its compute instances, or one of these */
 	GPUMAP_UNKNOWN,	  /* the file is of MIG, but its GPU is not known */
 };

@@ -2,7 +2,7 @@
 /*
  * Which part of which GPU somebody holds: files of a100-mig, whose minor numbers are those of NVIDIA's
  * driver (GPU g, GPU instance i: 3 + 135 g + 9 i; its compute instance c: 4 + 135 g + 9 i + c), and of
- * mi300x-parts: a GPU in CPX, one in DPX, two whole ones.
+ * mi300x-parts: a GPU in CPX, one in DPX, two whole ones. mi250x: two GPUs of two dies.
  */
 #include "src/libstep/gpushare.h"
 #include "src/libutil/util.h"
@@ -13,6 +13,7 @@
 #define DRI "/dev/dri/renderD"
 #define MIG FIXTURES "/a100-mig"
 #define AMD FIXTURES "/mi300x-parts"
+#define DIES FIXTURES "/mi250x"
 #define DEV(file, gres_type, i, held)                                        \
 	{                                                                    \
 		.path = file, .type = gres_type, .index = i, .is_held = held \
@@ -116,6 +117,12 @@ static const struct {
 	  { 1000000, 0 }, 1, NULL },
 	{ "one partition of eight is not the GPU of that number", AMD, NULL,
 	  { DEV(DRI "128", NULL, 0, false), DEV(DRI "130", NULL, 1, true) }, { 125000 }, 1, NULL },
+	{ "the second die of an MI250X is half of the GPU", DIES, NULL,
+	  { DEV(DRI "128", NULL, 0, false), DEV(DRI "129", NULL, 1, true), DEV(DRI "131", NULL, 2, false) },
+	  { 500000 }, 1, NULL },
+	{ "one die each, and both dies", DIES, NULL,
+	  { DEV(DRI "129", NULL, 0, true), DEV(DRI "130", NULL, 1, true), DEV(DRI "131", NULL, 2, true) },
+	  { 500000, 0, 1000000 }, 2, NULL },
 	{ "three of eight", AMD, NULL,
 	  { DEV(DRI "128", NULL, 0, true), DEV(DRI "130", NULL, 1, true), DEV(DRI "135", NULL, 2, true) },
 	  { 375000 }, 1, NULL },
