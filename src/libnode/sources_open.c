@@ -24,7 +24,7 @@ struct source_env sources_env(const struct settings *s)
 		.sys_root = s->sys_root,
 		.slow_interval_ns = SOURCES_SLOW_NS,
 		.nvml_library = nvml ? nvml : "libnvidia-ml.so.1",
-		.rocm_library = "librocm_smi64.so",
+		.rocm_library = "auto",
 		.helper_dir = s->helper_dir[0] ? s->helper_dir : CEEMS_LIBEXECDIR,
 	};
 }

@@ -6,14 +6,15 @@
  *
  * 	MINOR ENERGY POWER BUSY USED TOTAL FLAGS
  *
- * ENERGY in mJ (NVML) or counts (ROCm), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by comma: ok;
+ * ENERGY in mJ (NVML) or counts (AMD), POWER in mW, BUSY in %, USED and TOTAL in MiB, FLAGS by comma: ok;
  * lost (fell off the bus), hang (calls return only when the flag is gone), reset (a library that was opened
  * before the file was written cannot ask it), no-counter, no-power, mig; NVML: processes=N and drawing=N,
  * reasons=N (of clocks that are held down), ecc=N, xid=N (errors so far), gpm=ID.VALUE+ID.VALUE+... (a GPU
  * with GPM: its metrics by NVML's numbers, percent or MiB/s), no-use (all of these are not supported); what
  * is missing is 0; mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances; instance N
  * has N processes, uses N * 100 MiB, and with GPM its SMs are N * 10 % active), xidgi=N (errors are of that
- * instance); for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N).
+ * instance); for ROCm no-id, no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N), mi250
+ * (a die of one).
  */
 #ifndef CEEMS_FAKE_GPU_H
 #define CEEMS_FAKE_GPU_H
@@ -25,6 +26,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define FAKE_AMD_ID 0xabcdef0000000000ULL /* of AMD's first GPU */
+#define FAKE_AMD_RESOLUTION 15.259F	  /* uJ, of all of AMD's GPUs so far */
 #define FAKE_GPUS_MAX 80
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -78,6 +81,14 @@ static inline unsigned long long fake_number(const struct fake_gpu *g, const cha
 	const char *p = strstr(g->flags, name);
 
 	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+}
+
+/* AMD's: PCI domain in the upper half; then partition (31:28), bus (15:8), device and function. */
+static inline unsigned long long fake_bdf(const struct fake_gpu *g)
+{
+	if (fake_is(g, "socket="))
+		return fake_number(g, "socket=") << 8 | (g->minor & 7ULL) << 28;
+	return (0x40ULL + g->minor) << 8;
 }
 
 /* The GPU, once it does not hang. False: there is none with that index, or no driver. */

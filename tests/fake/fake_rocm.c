@@ -3,14 +3,11 @@
 #include "fake_gpu.h"
 #include "src/helpers/gpu/rocm_api.h"
 
-#define RESOLUTION 15.259F /* uJ, of all of AMD's GPUs so far */
-
 EXPORTED int rsmi_init(uint64_t flags);
 EXPORTED int rsmi_shut_down(void);
 EXPORTED int rsmi_num_monitor_devices(uint32_t *count);
 EXPORTED int rsmi_dev_drm_render_minor_get(uint32_t device, uint32_t *minor);
 EXPORTED int rsmi_dev_unique_id_get(uint32_t device, uint64_t *id);
-EXPORTED int rsmi_dev_pci_id_get(uint32_t device, uint64_t *id);
 EXPORTED int rsmi_dev_name_get(uint32_t device, char *name, size_t len);
 EXPORTED int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *resolution,
 				       uint64_t *timestamp);
@@ -70,20 +67,7 @@ int rsmi_dev_unique_id_get(uint32_t device, uint64_t *id)
 	if (rc == RSMI_STATUS_SUCCESS && fake_is(&g, "no-id"))
 		return RSMI_STATUS_NOT_SUPPORTED;
 	if (rc == RSMI_STATUS_SUCCESS)
-		*id = 0xabcdef0000000000 + g.minor;
-	return rc;
-}
-
-int rsmi_dev_pci_id_get(uint32_t device, uint64_t *id)
-{
-	struct fake_gpu g;
-	int rc = ask(device, &g);
-	const char *socket = rc == RSMI_STATUS_SUCCESS ? strstr(g.flags, "socket=") : NULL;
-
-	if (socket) /* a partition of it */
-		*id = strtoull(socket + strlen("socket="), NULL, 10) << 8 | (uint64_t)(device & 7) << 28;
-	else if (rc == RSMI_STATUS_SUCCESS)
-		*id = (uint64_t)(0x40 + g.minor) << 8;
+		*id = FAKE_AMD_ID + g.minor;
 	return rc;
 }
 
@@ -106,7 +90,7 @@ int rsmi_dev_energy_count_get(uint32_t device, uint64_t *count, float *resolutio
 		return RSMI_STATUS_NOT_SUPPORTED;
 	if (rc == RSMI_STATUS_SUCCESS) {
 		*count = g.energy;
-		*resolution = fake_is(&g, "no-resolution") ? 0 : RESOLUTION;
+		*resolution = fake_is(&g, "no-resolution") ? 0 : FAKE_AMD_RESOLUTION;
 		*timestamp = 0;
 	}
 	return rc;

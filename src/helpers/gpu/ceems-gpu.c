@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-gpu - reads GPUs through a vendor's library: `ceems-gpu nvml LIBRARY` answers slurmd with the
- * protocol of helper.h. If a call of the library hangs, slurmd kills this program and starts it again.
+ * ceems-gpu - reads GPUs through a vendor's library: `ceems-gpu nvml LIBRARY SYSROOT` answers slurmd
+ * with the protocol of helper.h. If a call of the library hangs, slurmd kills this program and starts
+ * it again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,6 +46,7 @@ struct gpu_errors {
 struct gpus {
 	const struct gpu_library_ops *ops;
 	const char *path;
+	const char *root;
 	void *library;
 	size_t n;
 	struct gpu_device device[GPU_DEVICES_MAX];
@@ -187,7 +189,7 @@ static int gpus_connect(struct gpus *g, struct errmsg *err)
 	int rc;
 
 	memset(found, 0, sizeof(found));
-	rc = g->ops->open(g->path, &g->library, err);
+	rc = g->ops->open(g->path, g->root, &g->library, err);
 	if (rc < 0)
 		return rc;
 	rc = gpus_find(g, found, err);
@@ -211,7 +213,9 @@ static void gpus_tell_about(const struct gpus *g)
 		by_power += !g->device[i].has_counter;
 	if (by_power)
 		(void)snprintf(power, sizeof(power), "; power of %zu integrated", by_power);
-	helper_say("about %zu GPU%s, %s%s", g->n, g->n == 1 ? "" : "s", g->device[0].model, power);
+	helper_say("about %zu GPU%s, %s%s%s%s", g->n, g->n == 1 ? "" : "s", g->device[0].model,
+		   g->ops->library_name ? ", by " : "",
+		   g->ops->library_name ? g->ops->library_name(g->library) : "", power);
 }
 
 /* --- a question --------------------------------------------------------------------------- */
@@ -363,15 +367,16 @@ int main(int argc, char **argv)
 	char line[256];
 	int rc;
 
-	if (argc == 3 && !strcmp(argv[1], "nvml"))
+	if (argc == 4 && !strcmp(argv[1], "nvml"))
 		g.ops = &gpu_library_nvml;
-	else if (argc == 3 && !strcmp(argv[1], "rocm"))
+	else if (argc == 4 && !strcmp(argv[1], "rocm"))
 		g.ops = &gpu_library_rocm;
 	if (!g.ops) {
-		(void)fputs("usage: ceems-gpu nvml|rocm LIBRARY\n", stderr);
+		(void)fputs("usage: ceems-gpu nvml|rocm LIBRARY SYSROOT\n", stderr);
 		return 2;
 	}
 	g.path = argv[2];
+	g.root = argv[3];
 	helper_serve(/* is_nice= */ false); /* a step's end waits for it */
 	begin_ns = helper_begin(CALL_MAX_S);
 	rc = gpus_connect(&g, &err);

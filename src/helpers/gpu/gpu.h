@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpu.h - the interface of ceems-gpu to a vendor's library. NVML and ROCm SMI wait for locks of the
+ * gpu.h - the interface of ceems-gpu to a vendor's library. NVML, AMD SMI and ROCm SMI wait for locks of the
  * driver: a call takes milliseconds, or seconds while another process resets a GPU, and may never
  * return if a GPU has fallen off the bus. So this program calls the library, and not slurmd.
  */
@@ -44,8 +44,10 @@ struct gpu_instance {
 /* LIBRARY is what open() returned. */
 struct gpu_library_ops {
 	const char *name; /* "nvml" */
-	/* Loads and initialises the library. -ENODEV: no GPU of that vendor. */
-	int (*open)(const char *path, void **ret_library, struct errmsg *err);
+	/* Loads and initialises the library. ROOT is SysRoot. -ENODEV: no GPU of that vendor. */
+	int (*open)(const char *path, const char *root, void **ret_library, struct errmsg *err);
+	/* Optional: returns which of several libraries was opened: "AMD SMI 26". */
+	const char *(*library_name)(const void *library);
 	/* How many devices the driver has; -errno. */
 	int (*count)(void *library, struct errmsg *err);
 	/*

@@ -94,11 +94,12 @@ static void close_library(void *library)
 	free(n);
 }
 
-static int open_library(const char *path, void **ret, struct errmsg *err)
+static int open_library(const char *path, const char *root, void **ret, struct errmsg *err)
 {
 	_cleanup_free_ struct nvml *n = calloc(1, sizeof(*n));
 	int rc;
 
+	(void)root;
 	if (!n)
 		return errmsg_errno(err, -ENOMEM, "library");
 	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &n->api, &n->dl, err);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ROCm for ceems-gpu: what AMD's GPUs used, by their energy accumulators, or, for GPUs without one, by
- * their power over time. The unit is the number of the render node: that is the file that
- * Slurm's gres.conf names. A GPU that is partitioned (MI300X in CPX) is a device per partition, with one
- * counter, which all of them show or the first: it is read once, and its unit is its lowest render node.
+ * their power over time. The library is AMD SMI (ROCm 6 and later) or ROCm SMI (until ROCm 7). The unit
+ * is the number of the render node: that is the file that Slurm's gres.conf names. A GPU of several parts
+ * (kfd.h: an MI300X in CPX, the two dies of an MI250) is a device per part, with one counter, which all of
+ * them show or the first: it is read once, and its unit is its lowest render node.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/helpers/gpu/amdsmi.h"
 #include "src/helpers/gpu/gpu.h"
 #include "src/helpers/gpu/rocm_api.h"
 #include "src/libutil/util.h"
@@ -21,12 +22,16 @@
 
 #define FIRST_RENDER_NODE 128
 
-/* PCI domain, bus and device. A partition's number is in bits 31:28, or in the function, by firmware. */
-#define SOCKET_MASK UINT64_C(0xffffffff0000fff8)
+/* Those of AMD SMI first: ROCm 10 has no ROCm SMI any more. */
+static const char *const usual[] = {
+	"libamd_smi.so.27", "libamd_smi.so.26", "libamd_smi.so.25", "libamd_smi.so.24", "librocm_smi64.so",
+};
 
 struct rocm {
 	void *dl;
 	struct rocm_api api;
+	struct kfd *kfd; /* NULL: not known */
+	char name[32];	 /* "AMD SMI 26" */
 };
 
 #define SYMBOL(field, function)                                              \
@@ -45,7 +50,6 @@ static const struct gpu_symbol symbols[] = {
 	SYMBOL(get_render_minor, "rsmi_dev_drm_render_minor_get"),
 	SYMBOL(get_unique_id, "rsmi_dev_unique_id_get"),
 	SYMBOL(get_name, "rsmi_dev_name_get"),
-	OPTIONAL(get_pci_id, "rsmi_dev_pci_id_get"),
 	OPTIONAL(get_energy, "rsmi_dev_energy_count_get"),
 	OPTIONAL(get_power_ave, "rsmi_dev_power_ave_get"),
 	OPTIONAL(get_power, "rsmi_dev_power_get"),
@@ -79,22 +83,14 @@ static void close_library(void *library)
 
 	(void)r->api.shut_down();
 	(void)dlclose(r->dl);
+	kfd_close(r->kfd);
 	free(r);
 }
 
-static int open_library(const char *path, void **ret, struct errmsg *err)
+static int open_rocm_smi(struct rocm *r, const char *path, struct errmsg *err)
 {
-	_cleanup_free_ struct rocm *r = calloc(1, sizeof(*r));
-	char installed[PATH_MAX];
-	int rc;
+	int rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &r->api, &r->dl, err);
 
-	if (!r)
-		return errmsg_errno(err, -ENOMEM, "library");
-	rc = gpu_load(path, symbols, ARRAY_SIZE(symbols), &r->api, &r->dl, err);
-	/* ROCm's packages leave it to the site to tell the dynamic linker */
-	if (rc == -ELIBACC && !strchr(path, '/') &&
-	    (size_t)snprintf(installed, sizeof(installed), "/opt/rocm/lib/%s", path) < sizeof(installed))
-		rc = gpu_load(installed, symbols, ARRAY_SIZE(symbols), &r->api, &r->dl, err);
 	if (rc < 0)
 		return rc;
 	rc = rocm_errno(r->api.init(0));
@@ -102,8 +98,67 @@ static int open_library(const char *path, void **ret, struct errmsg *err)
 		(void)dlclose(r->dl);
 		return errmsg_errno(err, rc, "rsmi_init");
 	}
+	(void)snprintf(r->name, sizeof(r->name), "ROCm SMI");
+	return 0;
+}
+
+static int open_either(struct rocm *r, const char *path, struct errmsg *err)
+{
+	unsigned int abi;
+	int rc = amdsmi_open(path, r->kfd, &r->api, &r->dl, &abi, err);
+
+	if (rc == 0)
+		(void)snprintf(r->name, sizeof(r->name), "AMD SMI %u", abi);
+	return rc == -ENOSYS ? open_rocm_smi(r, path, err) : rc;
+}
+
+/* ROCm's packages leave it to the site to tell the dynamic linker of /opt/rocm/lib. */
+static int open_usual(struct rocm *r, struct errmsg *err)
+{
+	struct errmsg first = { 0 };
+	int why = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(usual); i++) {
+		char installed[64];
+		int rc = open_either(r, usual[i], err);
+
+		(void)snprintf(installed, sizeof(installed), "/opt/rocm/lib/%s", usual[i]);
+		if (rc == -ELIBACC)
+			rc = open_either(r, installed, err);
+		if (rc == 0)
+			return 0;
+		if (rc != -ELIBACC && !why) {
+			why = rc;
+			first = *err;
+		}
+	}
+	if (why)
+		*err = first;
+	return why ? why : errmsg_set(err, -ELIBACC, "neither AMD SMI nor ROCm SMI can be loaded");
+}
+
+static int open_library(const char *path, const char *root, void **ret, struct errmsg *err)
+{
+	_cleanup_free_ struct rocm *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return errmsg_errno(err, -ENOMEM, "library");
+	if (kfd_open(root, &r->kfd) < 0)
+		r->kfd = NULL;
+	rc = strchr(path, '/') ? open_either(r, path, err) : open_usual(r, err);
+	if (rc < 0) {
+		kfd_close(r->kfd);
+		return rc;
+	}
 	*ret = TAKE_PTR(r);
 	return 0;
+}
+
+static const char *library_name(const void *library)
+{
+	return ((const struct rocm *)library)->name;
 }
 
 /* A handle of 0 means that there is none. */
@@ -146,15 +201,6 @@ static int read_power(const struct rocm *r, uint32_t index, uint64_t *ret_mw)
 	return rocm_errno(rc);
 }
 
-static bool is_same_socket(const struct rocm *r, uint32_t a, uint32_t b)
-{
-	uint64_t id[2];
-
-	return r->api.get_pci_id && r->api.get_pci_id(a, &id[0]) == RSMI_STATUS_SUCCESS &&
-	       r->api.get_pci_id(b, &id[1]) == RSMI_STATUS_SUCCESS &&
-	       (id[0] & SOCKET_MASK) == (id[1] & SOCKET_MASK);
-}
-
 static bool shows_anything(const struct rocm *r, uint32_t index)
 {
 	uint64_t value;
@@ -162,35 +208,49 @@ static bool shows_anything(const struct rocm *r, uint32_t index)
 	return read_counter(r, index, &value) != -EOPNOTSUPP || read_power(r, index, &value) != -EOPNOTSUPP;
 }
 
-/* An earlier partition of the same GPU counts for all of it. */
-static bool is_counted(const struct rocm *r, uint32_t index)
+/* The second die of an MI250 shows a counter that stays 0, and a power of 0 or none. */
+static bool is_second_die(const struct rocm *r, uint32_t index, const struct kfd_gpu *node)
 {
-	uint32_t i;
+	uint64_t uj = 0, mw = 0;
+	int rc;
 
-	for (i = 0; i < index; i++)
-		if (is_same_socket(r, i, index) && shows_anything(r, i))
-			return true;
-	return false;
+	if (!node || !node->is_one_of_dies)
+		return false;
+	rc = read_counter(r, index, &uj);
+	if (rc < 0 ? rc != -EOPNOTSUPP : uj > 0)
+		return false;
+	rc = read_power(r, index, &mw);
+	return rc < 0 ? rc == -EOPNOTSUPP : !mw;
 }
 
-/* That of its partitions, of which there are as many as the GPU has render nodes. */
-static uint32_t lowest_minor(const struct rocm *r, uint32_t index, uint32_t minor)
+static const struct kfd_gpu *node_of(const struct rocm *r, uint32_t index)
 {
-	uint32_t count = 0;
-	uint32_t other;
+	uint32_t minor;
+
+	if (!r->kfd || r->api.get_render_minor(index, &minor) != RSMI_STATUS_SUCCESS)
+		return NULL;
+	return kfd_find(r->kfd, minor);
+}
+
+/* An earlier part of the same GPU counts for all of it. */
+static bool is_counted(const struct rocm *r, uint32_t index, const struct kfd_gpu *node)
+{
 	uint32_t i;
 
-	(void)r->api.get_count(&count);
-	for (i = 0; i < count; i++)
-		if (r->api.get_render_minor(i, &other) == RSMI_STATUS_SUCCESS && other >= FIRST_RENDER_NODE &&
-		    other < minor && is_same_socket(r, i, index))
-			minor = other;
-	return minor;
+	for (i = 0; node && node->parts > 1 && i < index; i++) {
+		const struct kfd_gpu *other = node_of(r, i);
+
+		if (other && other->first == node->first && shows_anything(r, i) &&
+		    !is_second_die(r, i, other))
+			return true;
+	}
+	return false;
 }
 
 static int rocm_identify(void *library, unsigned int index, struct gpu_device *ret)
 {
 	const struct rocm *r = library;
+	const struct kfd_gpu *node = node_of(r, index);
 	uint32_t minor, unit;
 	uint64_t uj;
 	uint64_t mw;
@@ -199,7 +259,9 @@ static int rocm_identify(void *library, unsigned int index, struct gpu_device *r
 
 	if (rc == RSMI_STATUS_SUCCESS && minor < FIRST_RENDER_NODE)
 		return -EOPNOTSUPP; /* without a render node nobody can use it */
-	if (rc == RSMI_STATUS_SUCCESS && is_counted(r, index))
+	if (rc == RSMI_STATUS_SUCCESS && is_second_die(r, index, node))
+		return node->parts > 1 ? -EALREADY : -EOPNOTSUPP;
+	if (rc == RSMI_STATUS_SUCCESS && is_counted(r, index, node))
 		return -EALREADY;
 	if (rc == RSMI_STATUS_SUCCESS)
 		rc = r->api.get_name(index, ret->model, sizeof(ret->model));
@@ -207,7 +269,7 @@ static int rocm_identify(void *library, unsigned int index, struct gpu_device *r
 		return rocm_errno(rc);
 	ret->model[sizeof(ret->model) - 1] = '\0';
 	ret->handle = (uintptr_t)index + 1;
-	unit = lowest_minor(r, index, minor) - FIRST_RENDER_NODE;
+	unit = (node ? node->first : minor) - FIRST_RENDER_NODE;
 	minor -= FIRST_RENDER_NODE;
 	ret->unit = unit < GPUS_MAX ? unit : GPUS_MAX - 1;
 	/* consumer cards have no unique id; the parts of a partitioned GPU share one */
@@ -238,10 +300,8 @@ static int read_energy(void *library, const struct gpu_device *d, struct gpu_sam
 	return d->has_counter ? read_counter(r, index_of(d), &ret->energy_uj) : rc;
 }
 
-static void read_usage(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
+static void read_part_usage(const struct rocm *r, uint32_t index, uint64_t value[GPU_VALUE_N])
 {
-	const struct rocm *r = library;
-	uint32_t index = index_of(d);
 	uint64_t total;
 	uint64_t used;
 	uint64_t cap_uw;
@@ -260,9 +320,41 @@ static void read_usage(void *library, const struct gpu_device *d, uint64_t value
 	}
 }
 
+static void join_dies(uint64_t *value, uint64_t other, unsigned int divisor)
+{
+	*value = *value == GPU_VALUE_UNKNOWN || other == GPU_VALUE_UNKNOWN ? GPU_VALUE_UNKNOWN :
+									     (*value + other) / divisor;
+}
+
+/* Of a GPU of two dies: the mean of how busy they are, and the memory of both. */
+static void read_usage(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N])
+{
+	const struct rocm *r = library;
+	const struct kfd_gpu *node = node_of(r, index_of(d));
+	uint32_t count = 0;
+	uint32_t i;
+
+	read_part_usage(r, index_of(d), value);
+	if (node && node->is_one_of_dies && node->parts > 1)
+		(void)r->api.get_count(&count);
+	for (i = 0; i < count; i++) {
+		const struct kfd_gpu *other = node_of(r, i);
+		uint64_t die[GPU_VALUE_N];
+
+		if (i == index_of(d) || !other || other->first != node->first)
+			continue;
+		gpu_values_forget(die);
+		read_part_usage(r, i, die);
+		join_dies(&value[GPU_VALUE_BUSY_PPM], die[GPU_VALUE_BUSY_PPM], 2);
+		join_dies(&value[GPU_VALUE_MEM_USED_BYTES], die[GPU_VALUE_MEM_USED_BYTES], 1);
+		join_dies(&value[GPU_VALUE_MEM_TOTAL_BYTES], die[GPU_VALUE_MEM_TOTAL_BYTES], 1);
+	}
+}
+
 const struct gpu_library_ops gpu_library_rocm = {
 	.name = "rocm",
 	.open = open_library,
+	.library_name = library_name,
 	.count = count_devices,
 	.identify = rocm_identify,
 	.read_energy = read_energy,

@@ -28,8 +28,6 @@ struct rocm_api {
 	int (*get_render_minor)(uint32_t device, uint32_t *minor); /* 128 in renderD128 */
 	int (*get_unique_id)(uint32_t device, uint64_t *id);
 	int (*get_name)(uint32_t device, char *name, size_t len);
-	/* PCI domain in the upper half; then partition (31:28), bus (15:8), device (7:3), function */
-	int (*get_pci_id)(uint32_t device, uint64_t *id);
 	/* *count x *resolution are uJ; the time stamp is of the device's own clock */
 	int (*get_energy)(uint32_t device, uint64_t *count, float *resolution, uint64_t *timestamp);
 	int (*get_power_ave)(uint32_t device, uint32_t sensor, uint64_t *power_uw);

@@ -30,7 +30,7 @@ int gpu_source_open(enum source_id id, const char *library, const char *trace, c
 	const struct helper_source_setup setup = {
 		.id = id,
 		.program = "ceems-gpu",
-		.args = { source_name(id), library },
+		.args = { source_name(id), library, env->sys_root ? env->sys_root : "/" },
 		.keeps_env = true,
 		.is_asked = true,
 		.fresh_ns = FRESH_NS,

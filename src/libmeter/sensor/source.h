@@ -113,8 +113,8 @@ struct source_env {
 	const char *sys_root;	   /* prefix of /sys and /proc */
 	uint64_t slow_interval_ns; /* time between two requests to a BMC */
 	const char *nvml_library;  /* name or path for dlopen() */
-	const char *rocm_library;
-	const char *helper_dir; /* folder of the helper programs, which ask sensors that may hang */
+	const char *rocm_library;  /* path of AMD SMI or ROCm SMI; "auto": the first that can be opened */
+	const char *helper_dir;	   /* folder of the helper programs, which ask sensors that may hang */
 	/* Optional: gets each line that a helper program writes, and HEARD_ARG. */
 	void (*heard)(void *arg, enum source_id id, const char *line);
 	void *heard_arg;
