@@ -35,7 +35,7 @@ const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?" fo
 /*
  * How many parts a domain can have, and how they are numbered. CPU and DRAM: physical_package_id of
  * the socket, or the sockets' order by it if an id is SOCKETS_MAX or above. GPU: N of /dev/nvidiaN,
- * or N of /dev/dri/renderD(128+N); a GPU in partitions has the lowest N of them. A part whose number
+ * or N of /dev/dri/renderD(128+N); a GPU of several parts has the lowest N of them. A part whose number
  * is above the limit is counted with the last part.
  */
 #define SOCKETS_MAX 8
@@ -58,7 +58,7 @@ enum source_id {
 enum sensor_kind {
 	SENSOR_LOCAL,	 /* measures parts of the node, perhaps the whole node, too */
 	SENSOR_BMC,	 /* the BMC, whose power of the whole node is some seconds old */
-	SENSOR_GPU,	 /* a library of GPUs; a node may have GPUs of two makers, whose energies add up */
+	SENSOR_GPU,	 /* the GPUs of a maker; those of two makers add up */
 	SENSOR_ESTIMATE, /* no sensor, and used only if no sensor measures CPUs or the node */
 };
 

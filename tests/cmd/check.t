@@ -380,7 +380,7 @@ sources() {
 	printf 'LedgerDir=%s\nHelperDir=%s\n%b\n' "$dir" "$dir" "$1" >"$dir/ceems.conf"
 	check
 	all=$out
-	out=$(echo "$out" | grep -E '^[a-z]+ +(external|cray|rapl|hwmon|nvml|rocm|redfish|ipmi|model|EnergySources) ')
+	out=$(echo "$out" | grep -E '^[a-z]+ +(external|cray|rapl|hwmon|nvml|rocm|intelgpu|redfish|ipmi|model|EnergySources) ')
 }
 fixtures=$top_srcdir/tests/fixtures
 sources "SysRoot=$fixtures/client-psys"
@@ -393,6 +393,9 @@ has "$out" "note   external       ExternalSource is not set" "one that is not co
 has "$out" "note   cray           no /" "one without hardware"
 has "$out" "note   ipmi           no $fixtures/client-psys/dev/ipmi0" "one without its device"
 has "$out" "ok     EnergySources  cpu from rapl, dram from rapl, other from rapl" "what is used in all"
+sources "SysRoot=$fixtures/intel-max"
+has "$out" "ok     intelgpu       3 GPUs, Intel GPU 0x0bd5" "GPUs of Intel"
+has "$out" "gpu from intelgpu" "  and what they are used for"
 sources "SysRoot=$fixtures/xeon-2s\nEnergySources=rapl,ipmi"
 has "$out" "note   model          not in EnergySources" "one that is not asked for"
 has "$out" "error  ipmi" "one that is asked for and not there is an error"

@@ -69,8 +69,8 @@ static const struct row rows[] = {
 	/* Known not to be what is wanted. */
 	{ "zenpower", NULL, .why = "regulators' telemetry, of unknown scale: not a meter" },
 	{ "amdgpu", NULL, .why = "a GPU: the source rocm has it" },
-	{ "i915", NULL, .why = "a GPU, whose number is not known here" },
-	{ "xe", NULL, .why = "a GPU, whose number is not known here" },
+	{ "i915", NULL, .why = "a GPU: the source intelgpu has it" },
+	{ "xe", NULL, .why = "a GPU: the source intelgpu has it" },
 	{ "ina[0-9]*", NULL, .why = "a rail of the board: what it feeds is not known" },
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libmeter/sensor/drm.h"
 #include "src/libmeter/sensor/kfd.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/parse.h"
@@ -14,7 +15,7 @@
 #define MIG_MINORS "/proc/driver/nvidia-caps/mig-minors"
 /* 32 GPUs of 15 GPU instances with 8 compute instances each are 95 kB. */
 #define MIG_MINORS_MAX (512 * 1024)
-#define FIRST_RENDER_NODE 128
+#define INTEL "0x8086" /* PCI vendor */
 #define USUAL_SLICES 7 /* compute slices of A100, H100, H200 and B200; A30 and RTX PRO have 4 */
 #define MEMORY_PARTS 8
 #define UNIT(n) ((n) < GPUS_MAX ? (unsigned int)(n) : GPUS_MAX - 1)
@@ -121,14 +122,29 @@ static void find_render_node(struct gpumap *m, uint64_t minor, struct gpumap_fil
 {
 	const struct kfd_gpu *gpu;
 
-	if (minor < FIRST_RENDER_NODE || minor > UINT32_MAX)
+	if (minor < DRM_FIRST_RENDER_NODE || minor > UINT32_MAX)
 		return;
 	if (!m->kfd && kfd_open(m->root, &m->kfd) < 0)
 		m->kfd = NULL; /* not an AMD GPU */
 	gpu = m->kfd ? kfd_find(m->kfd, (unsigned int)minor) : NULL;
 	ret->partitions = gpu ? gpu->parts : 1;
 	ret->kind = ret->partitions > 1 ? GPUMAP_PARTITION : GPUMAP_GPU;
-	ret->unit = UNIT((gpu ? gpu->first : minor) - FIRST_RENDER_NODE);
+	ret->unit = UNIT((gpu ? gpu->first : minor) - DRM_FIRST_RENDER_NODE);
+}
+
+/* Only of Intel: an AMD GPU has its card beside the render nodes of its partitions. */
+static void find_card(struct gpumap *m, uint64_t card, struct gpumap_file *ret)
+{
+	char device[64], path[80], vendor[16];
+	uint64_t minor;
+
+	(void)snprintf(device, sizeof(device), "/sys/class/drm/card%llu/device", (unsigned long long)card);
+	(void)snprintf(path, sizeof(path), "%s/vendor", device);
+	if (fileio_read_line(m->root, path, vendor, sizeof(vendor)) == 0 && !strcmp(vendor, INTEL) &&
+	    drm_render_minor(m->root, device, &minor) == 0)
+		*ret = (struct gpumap_file){ .kind = GPUMAP_GPU,
+					     .unit = UNIT(minor - DRM_FIRST_RENDER_NODE),
+					     .partitions = 1 };
 }
 
 void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret)
@@ -142,6 +158,8 @@ void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret)
 		find_cap(m, n, ret);
 	else if (number_after(name, "renderD", &n))
 		find_render_node(m, n, ret);
+	else if (number_after(name, "card", &n))
+		find_card(m, n, ret);
 	else if (number_after(name, "nvidia", &n))
 		*ret = (struct gpumap_file){ .kind = GPUMAP_GPU, .unit = UNIT(n), .partitions = 1 };
 }

@@ -7,6 +7,8 @@
  *					  GPU, GPU instance and compute instance
  *	/dev/dri/renderD130		  GPU 2, or a part of an AMD GPU (kfd.h): a partition (DPX, QPX,
  *					  CPX), or a die of an MI250
+ *	/dev/dri/card1			  the GPU of Intel whose render node has the same device, as
+ *					  Slurm's AutoDetect=oneapi names it
  *
  * The share of an instance is the mean of its share of the GPU's compute slices and its share of the
  * GPU's memory. Both are shares of all that the hardware has. The energy of slices without an instance

@@ -90,6 +90,7 @@ FAKE(RAPL);
 FAKE(HWMON);
 FAKE(NVML);
 FAKE(ROCM);
+FAKE(INTELGPU);
 FAKE(REDFISH);
 FAKE(IPMI);
 FAKE(MODEL);
@@ -97,7 +98,7 @@ FAKE(MODEL);
 /* in no order: the order here must not matter */
 static const struct source_ops *const all[] = {
 	&ops_MODEL, &ops_IPMI, &ops_RAPL,    &ops_NVML,	    &ops_ROCM,
-	&ops_HWMON, &ops_CRAY, &ops_REDFISH, &ops_EXTERNAL,
+	&ops_HWMON, &ops_CRAY, &ops_REDFISH, &ops_EXTERNAL, &ops_INTELGPU,
 };
 static const struct source_env env = { .sys_root = "/" };
 

@@ -3,6 +3,7 @@
  * Which part of which GPU somebody holds: files of a100-mig, whose minor numbers are those of NVIDIA's
  * driver (GPU g, GPU instance i: 3 + 135 g + 9 i; its compute instance c: 4 + 135 g + 9 i + c), and of
  * mi300x-parts: a GPU in CPX, one in DPX, two whole ones. mi250x: two GPUs of two dies.
+ * intel-max: cards 1 to 3 have renderD129, 130 and 128; card 0 is the BMC's.
  */
 #include "src/libstep/gpushare.h"
 #include "src/libutil/util.h"
@@ -14,6 +15,8 @@
 #define MIG FIXTURES "/a100-mig"
 #define AMD FIXTURES "/mi300x-parts"
 #define DIES FIXTURES "/mi250x"
+#define INTEL FIXTURES "/intel-max"
+#define CARD "/dev/dri/card"
 #define DEV(file, gres_type, i, held)                                        \
 	{                                                                    \
 		.path = file, .type = gres_type, .index = i, .is_held = held \
@@ -123,6 +126,12 @@ static const struct {
 	{ "one die each, and both dies", DIES, NULL,
 	  { DEV(DRI "129", NULL, 0, true), DEV(DRI "130", NULL, 1, true), DEV(DRI "131", NULL, 2, true) },
 	  { 500000, 0, 1000000 }, 2, NULL },
+	{ "Intel, as AutoDetect=oneapi names it", INTEL, NULL,
+	  { DEV(CARD "1", NULL, 0, false), DEV(CARD "2", NULL, 1, false), DEV(CARD "3", NULL, 2, true) },
+	  { 1000000 }, 1, NULL },
+	{ "its card and its render node are one GPU", INTEL, NULL,
+	  { DEV(CARD "1", NULL, 0, true), DEV(DRI "129", NULL, 0, true), DEV(CARD "0", NULL, 1, true) },
+	  { 0, 1000000 }, 1, NULL },
 	{ "three of eight", AMD, NULL,
 	  { DEV(DRI "128", NULL, 0, true), DEV(DRI "130", NULL, 1, true), DEV(DRI "135", NULL, 2, true) },
 	  { 375000 }, 1, NULL },
