@@ -110,7 +110,7 @@ void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_f
 	/* a resize before the start was in an earlier run: a requeue does not reset resize_time */
 	if (ran && resized && resized >= ret->start) {
 		ret->submit = ret->eligible = ret->start = resized;
-		ret->flags |= COMPAT_FIRST_PART_HAS_STEPS ? FACT_NO_STEPS : 0;
+		ret->flags |= FACT_IS_RESIZED | (COMPAT_FIRST_PART_HAS_STEPS ? FACT_NO_STEPS : 0);
 	}
 
 	ret->left_out = 0;

@@ -91,6 +91,7 @@ int job_record_create(const struct job_facts *f, size_t size, const char *cluste
 	r->het_job_offset = facts_number(f->het_job_offset);
 	r->user_id = f->user_id;
 	r->group_id = f->group_id == FACT_UNKNOWN ? 0 : f->group_id;
+	r->is_resized = f->flags & FACT_IS_RESIZED;
 	r->submit = f->submit;
 	r->eligible = f->eligible;
 	r->start = f->start;

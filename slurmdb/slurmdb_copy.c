@@ -217,6 +217,8 @@ static void copy_numbers(const slurmdb_job_rec_t *job, bool ran, struct record *
 	r->end = compat_time(job->end);
 	if (ran) {
 		r->start = compat_time(job->start);
+		/* slurmdbd has the job's own start, and the resize as the submit time */
+		r->is_resized = r->start && r->start < r->submit;
 		r->suspended_s = (struct maybe_u64){ job->suspended, true };
 		r->total_nodes = job->alloc_nodes;
 		r->total_cpus = tresmap_cpus(job->tres_alloc_str);

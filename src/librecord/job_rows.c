@@ -262,7 +262,7 @@ static const char *energy_note(const struct job_screen *s, const struct job_sums
 
 	for (i = 0; i < s->n; i++)
 		if (!strcmp(s->part[i]->energy.quality, "lower-bound"))
-			return "a node did not report";
+			return s->part[i]->is_resized ? "the job was resized" : "a node did not report";
 	(void)metric_text_sources(&sum->f, "", sources, sizeof(sources));
 	if (!*sources)
 		return "source n/a";

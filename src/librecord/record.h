@@ -119,6 +119,7 @@ struct record {
 	char origin[16]; /* RECORD_HISTORY; empty: the recorder made it when the job ended */
 	/* seconds since the epoch; 0: unknown. A later part of a resized job has the resize as SUBMIT */
 	uint64_t submit, eligible, start, end;
+	bool is_resized; /* a later part of a resized job; in neither JSON nor SQL */
 	/* seconds between start and end in which Slurm had suspended the job; JSON: as of a step */
 	struct maybe_u64 suspended_s;
 	struct maybe_u64 time_limit_min;

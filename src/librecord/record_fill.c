@@ -95,11 +95,21 @@ static struct maybe_u64 slurm_or_steps_energy(const struct record *r, struct may
 	return steps_energy(r);
 }
 
+/*
+ * Whether R has the energy of a resized job, without that of nodes which left the job: slurmctld drops what
+ * their steps report. Nor is the extern step on nodes that came later. Up to Slurm 25.11 the last part has
+ * the energy, and no extern step. From 26.05 on the first part has both; then METRIC_ENERGY_NODES tells.
+ */
+static bool energy_lacks_nodes(const struct record *r)
+{
+	return r->is_resized && !is_resized_part(r) && !has_extern_energy(r);
+}
+
 static struct maybe_u64 pick_energy(const struct record *r, bool unmeasured)
 {
 	struct maybe_u64 j = slurm_or_steps_energy(r, r->energy.row_j);
 
-	return unmeasured && !j.value ? (struct maybe_u64){ 0 } : j;
+	return (unmeasured || energy_lacks_nodes(r)) && !j.value ? (struct maybe_u64){ 0 } : j;
 }
 
 static void miss_group(struct values *f, const char *group)
@@ -158,7 +168,7 @@ static void fill_energy(struct record *r, bool unmeasured)
 	metric_text_sources(&r->values, "", e->source, sizeof(e->source));
 	if (e->source[0])
 		(void)snprintf(e->method, sizeof(e->method), "%s", metric_text_method(&r->values));
-	quality = e->source[0] ? energy_quality(r) : NULL;
+	quality = energy_lacks_nodes(r) ? "lower-bound" : e->source[0] ? energy_quality(r) : NULL;
 	(void)snprintf(e->quality, sizeof(e->quality), "%s", quality ? quality : "");
 	values_set(&r->values, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, e->total_j.value));
 }

@@ -50,6 +50,7 @@ enum fact_text {
 #define FACT_IS_START UINT32_C(4)  /* the job starts: the entry is INBOX_START, not INBOX_END */
 /* a later part of a resized job: slurmdbd has all its steps under the first part */
 #define FACT_NO_STEPS UINT32_C(8)
+#define FACT_IS_RESIZED UINT32_C(16) /* a later part of a resized job */
 
 struct job_facts {
 	uint32_t job_id;
@@ -64,7 +65,7 @@ struct job_facts {
 	uint32_t exit_status, derived_status; /* Slurm's; see record_exit_status() */
 	/* slurmctld's next_step_id: steps 0 to nsteps - 1 were created */
 	uint32_t nsteps;
-	uint32_t flags; /* FACT_HAS_*, FACT_IS_START, FACT_NO_STEPS */
+	uint32_t flags; /* FACT_HAS_*, FACT_IS_*, FACT_NO_STEPS */
 	/* bit mask, 1 << enum fact_text: texts to read from slurmdbd */
 	uint32_t left_out;
 	uint32_t text_used;

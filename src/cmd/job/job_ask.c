@@ -211,6 +211,20 @@ static bool is_superseded(const struct record *r, const struct record *next)
 	       next->job_id == r->job_id && next->submit > r->submit;
 }
 
+/* Marks the later parts of resized jobs, since slurmdbd may have their own start, which does not tell. */
+static void mark_resized(struct slurmdb_jobs *jobs)
+{
+	size_t i;
+
+	for (i = 1; i < jobs->n; i++) {
+		const struct record *before = jobs->job[i - 1].record;
+		struct record *r = jobs->job[i].record;
+
+		r->is_resized |= before->state && !strcmp(before->state, "RESIZING") &&
+				 is_same_cluster(before, r) && before->job_id == r->job_id;
+	}
+}
+
 /* Sorts the jobs and removes duplicates; without DUPLICATES, also all but the last run of a job. */
 static void jobs_sort(struct slurmdb_jobs *jobs, bool duplicates)
 {
@@ -296,6 +310,7 @@ int job_ask(const struct job_question *q, struct job_answer *a)
 	if (rc != CMD_OK)
 		return rc;
 	jobs_sort(&a->jobs, q->duplicates);
+	mark_resized(&a->jobs);
 	ask_running(a);
 	return finish_jobs(a);
 }

@@ -188,6 +188,13 @@ static void test_job(void)
 	values_miss(&r.values, METRIC_MEMORY_PEAK, REASON_NO_MEMORY);
 	has_row(&r, "  memory     n/a: no memory cgroup\n", "  another reason");
 	r = burn();
+	(void)snprintf(r.energy.quality, sizeof(r.energy.quality), "lower-bound");
+	has_row(&r, "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     a node did not report\n",
+		"a node is missing");
+	r.is_resized = true;
+	has_row(&r, "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     the job was resized\n",
+		"  since the job was resized");
+	r = burn();
 	r.cluster = (char *)"c2";
 	r.state = (char *)"OUT_OF_MEMORY";
 	r.exit_signal = 125;

@@ -246,7 +246,50 @@ static void test_resized_first(void)
 	ok(values_has(&r->values, METRIC_CO2E) && values_has(&r->values, METRIC_SOURCE_MODEL),
 	   "  and its emissions and sources");
 	ok(r->energy.final && r->energy.method[0], "  is final and says by which method");
+	r->steps[2].nnodes = 3;
+	values_set(&r->steps[2].values, METRIC_ENERGY_NODES, 3);
+	values_set(&r->steps[2].values, METRIC_SOURCE_MODEL, 0);
+	values_set(&r->steps[2].values, METRIC_SOURCE_RAPL, 30000000);
+	fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
+	is_str(r->energy.quality, "measured", "  if no node left, as when only its memory was resized");
+	values_set(&r->steps[2].values, METRIC_ENERGY_NODES, 2);
+	fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
+	is_str(r->energy.quality, "lower-bound", "  a lower bound, if one of its nodes left");
 	record_destroy(r);
+}
+
+/*
+ * Up to Slurm 25.11, the last part has the energy but no step. It lacks what nodes used that left the job,
+ * which no later output of Slurm has.
+ */
+static void test_resized_last(void)
+{
+	static const struct {
+		const char *what;
+		struct maybe_u64 row, want;
+		bool is_resized, unmeasured;
+		const char *quality;
+	} t[] = {
+		{ "a job of one size", KNOWN(8), KNOWN(8), .quality = "" },
+		{ "the last part", KNOWN(8), KNOWN(8), .is_resized = true, .quality = "lower-bound" },
+		{ "the last part of 0 J, as all its nodes left", KNOWN(0), NONE, .is_resized = true,
+		  .quality = "" },
+		{ "a last part without energy", NONE, NONE, .is_resized = true, .quality = "" },
+		{ "a last part where AcctGatherEnergyType is none", KNOWN(0), NONE, .is_resized = true,
+		  .unmeasured = true, .quality = "" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct record *r = job(false, false);
+
+		r->is_resized = t[i].is_resized;
+		fill(r, t[i].row, t[i].unmeasured, NULL);
+		ok(r->energy.total_j.known == t[i].want.known && r->energy.total_j.value == t[i].want.value,
+		   "%s: %" PRIu64 " J", t[i].what, r->energy.total_j.value);
+		is_str(r->energy.quality, t[i].quality, t[i].what);
+		record_destroy(r);
+	}
 }
 
 static void test_tres_alloc(void)
@@ -336,6 +379,7 @@ int main(void)
 	test_unmeasured();
 	test_resized();
 	test_resized_first();
+	test_resized_last();
 	test_tres_alloc();
 	test_rest();
 	return done_testing();

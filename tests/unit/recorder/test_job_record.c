@@ -154,9 +154,14 @@ static void test_facts(void)
 	is_u64(r->time_limit_min.value, 60, "a number");
 	ok(r->exit_code == 3 && !r->exit_signal, "an exit code");
 	ok(!r->derived_exit_code && r->derived_exit_signal == 9, "the signal that ended a step");
+	ok(!r->is_resized, "no part of a resized job");
 	is_int(record_key(r, of_record, sizeof(of_record)), 0, "the record has a key");
 	is_int(job_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), 0, "the facts, too");
 	is_str(of_facts, of_record, "the same key");
+	record_destroy(r);
+	f.flags = FACT_IS_RESIZED;
+	require(job_record_create(&f, job_facts_size(&f), "c", &r) == 0);
+	ok(r->is_resized, "a later part of a resized job");
 	record_destroy(r);
 	f.het_job_id = 6;
 	f.het_job_offset = 1;

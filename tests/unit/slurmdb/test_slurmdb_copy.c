@@ -305,6 +305,13 @@ static void test_resized(void)
 	is_str(slurmdb_sign_text(job.missing),
 	       slurmdb_sign_text(SLURM_VERSION_NUMBER >= 0x1a0500 ? SIGN_STEP_USAGE : SIGN_NONE),
 	       "waits for its extern step if slurmdbd will have its usage");
+	ok(!job.record->is_resized, "  which is not a later part");
+	record_destroy(job.record);
+
+	row.state = JOB_COMPLETE;
+	row.submit = row.start + 5;
+	job = copy_of(&row, NULL, 0, NULL);
+	ok(job.record->is_resized, "a start before the submit time, which is the resize: a later part");
 	record_destroy(job.record);
 }
 
