@@ -23,6 +23,7 @@ _Static_assert(LEDGER_HET_NONE == NO_VAL, "slurm.h");
 
 static struct {
 	stepd_step_rec_t *step;
+	struct ledger_identity id;
 	struct settings settings;
 	struct stepside *stepside; /* NULL: the step is not accounted */
 	struct stepfile_owner owner;
@@ -63,6 +64,14 @@ static uint64_t memory_or_share(uint64_t mb, uint32_t cpus)
 	return mb || !conf->cpus ? mb : conf->CEEMS_REAL_MEMORY * cpus / conf->cpus;
 }
 
+static void identify_memory(const stepd_step_rec_t *step, struct ledger_identity *id)
+{
+	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
+	id->step_mem_mb = memory_or_share(step->step_mem, id->step_cpus);
+	/* a step without a memory limit has the job's */
+	id->limit_mem_mb = step->step_mem ? step->step_mem : step->job_mem;
+}
+
 static void stepd_side_identify(const stepd_step_rec_t *step, const struct stepside_cores *cores,
 				struct ledger_identity *id)
 {
@@ -77,10 +86,7 @@ static void stepd_side_identify(const stepd_step_rec_t *step, const struct steps
 		.step_cpus = stepside_count_cores(cores->step) * cores->cpus_per_core,
 		.start_wall_ns = clock_wall_ns(),
 	};
-	id->job_mem_mb = memory_or_share(step->job_mem, id->job_cpus);
-	id->step_mem_mb = memory_or_share(step->step_mem, id->step_cpus);
-	/* a step without a memory limit has the job's */
-	id->limit_mem_mb = step->step_mem ? step->step_mem : step->job_mem;
+	identify_memory(step, id);
 	gres_identify(step, &side.settings, conf->node_name, id);
 }
 
@@ -119,7 +125,6 @@ static void stepd_side_forbid(struct stepside *stepside, const stepd_step_rec_t 
 void stepd_side_begin(stepd_step_rec_t *step)
 {
 	struct stepside_cores cores;
-	struct ledger_identity id;
 	struct errmsg err = { 0 };
 	int rc;
 
@@ -139,8 +144,8 @@ void stepd_side_begin(stepd_step_rec_t *step)
 		return;
 	}
 	cores = cores_of(step);
-	stepd_side_identify(step, &cores, &id);
-	rc = stepside_open(&side.settings, conf->node_name, &id, &cores, &side.stepside, &err);
+	stepd_side_identify(step, &cores, &side.id);
+	rc = stepside_open(&side.settings, conf->node_name, &side.id, &cores, &side.stepside, &err);
 	if (rc < 0)
 		logger_log(rc == -ENOENT ? LOGGER_DEBUG : LOGGER_INFO, "%s; this step is not accounted",
 			   err.text);
@@ -148,7 +153,7 @@ void stepd_side_begin(stepd_step_rec_t *step)
 		return;
 	if (*side.settings.forbid_options)
 		stepd_side_forbid(side.stepside, step);
-	stepfile_job_name(id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id,
+	stepfile_job_name(side.id.job_id, step->array_task_id == NO_VAL ? 0 : step->array_job_id,
 			  step->array_task_id, step->env, side.job);
 	side.owner = (struct stepfile_owner){
 		.uid = step->uid,
@@ -237,10 +242,24 @@ static void fill_task(struct stepside *stepside, acct_gather_energy_t *energy)
 		usage_write_live(task, values, side.step->nodeid);
 }
 
+/* From 26.05 on, Slurm can reduce the memory of a running job. slurmstepd then writes it into STEP. */
+static void follow_memory(const stepd_step_rec_t *step)
+{
+	struct ledger_identity now = side.id;
+
+	identify_memory(step, &now);
+	if (now.job_mem_mb == side.id.job_mem_mb && now.step_mem_mb == side.id.step_mem_mb &&
+	    now.limit_mem_mb == side.id.limit_mem_mb)
+		return;
+	side.id = now;
+	stepside_set_memory(side.stepside, now.job_mem_mb, now.step_mem_mb, now.limit_mem_mb);
+}
+
 static void stepd_side_finish(uint64_t waited_ns)
 {
 	if (side.is_finished)
 		return;
+	follow_memory(side.step);
 	stepside_finish(side.stepside, waited_ns, &side.values, &side.elapsed_ns);
 	side.is_finished = true;
 }
@@ -348,6 +367,7 @@ void stepd_side_energy(acct_gather_energy_t *energy, bool is_tasks)
 {
 	if (!side.stepside)
 		return;
+	follow_memory(side.step);
 	if (is_tasks && have_tasks_ended(side.step)) {
 		leave_cgroups();
 		end_profile();

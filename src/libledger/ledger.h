@@ -75,7 +75,10 @@ enum ledger_state {
 #define LEDGER_FLAG_UNPROFILED (1u << 4) /* --ceems-profile: ceems-profile could not be started */
 #define LEDGER_FLAG_CROWDED (1u << 5)	 /* the same, as too many other steps are profiled */
 
-/* Identity of the step. Its slurmstepd writes it before SLOT_OPEN; it is constant afterwards. */
+/*
+ * Identity of the step. Its slurmstepd writes it before SLOT_OPEN; only ledger_set_memory() changes it
+ * afterwards.
+ */
 struct ledger_identity {
 	uint32_t job_id; /* in a heterogeneous job: the id of the component, as in cgroup names */
 	uint32_t step_id;
@@ -325,6 +328,13 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
  * plugin claimed in the same slurmstepd. -ENOENT: the process has no slot.
  */
 int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot) _must_check_;
+
+/*
+ * Says that Slurm has reduced the memory of the step in SLOT and of its job, as --mem-update and scontrol do
+ * from Slurm 26.05 on. The arguments are members of struct ledger_identity. Counts from the next tick on.
+ */
+void ledger_set_memory(struct ledger *l, unsigned int slot, uint64_t job_mem_mb, uint64_t step_mem_mb,
+		       uint64_t limit_mem_mb);
 
 /* Returns the slot itself, valid until ledger_close(). NULL: SLOT is out of range. */
 struct ledger_slot *ledger_slot(struct ledger *l, unsigned int slot);

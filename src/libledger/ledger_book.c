@@ -197,6 +197,18 @@ static int open_account(struct ledger *l, struct ledger_page *page, uint32_t slo
 	return 0;
 }
 
+/* Takes over a smaller memory of the step's job. Its steps learn of it one after the other. */
+static void shrink_job(struct ledger *l, struct ledger_page *page, const struct ledger_step_account *a,
+		       uint64_t job_mem_mb)
+{
+	struct ledger_job_account *job = &page->job[a->job - 1];
+
+	if (!job_mem_mb || job_mem_mb >= job->mem_mb)
+		return;
+	job->mem_mb = job_mem_mb;
+	ledger_job_changed(l, page, a->job - 1);
+}
+
 /* --- collecting ------------------------------------------------------------------------- */
 
 static void add_gone(struct ledger_book *b, uint32_t slot, uint32_t state)
@@ -257,6 +269,7 @@ static void collect_step(struct ledger_book *b, struct ledger_page *page, uint32
 	if (slot >= page->nsteps || a->claim != s->claim)
 		if (open_account(b->l, page, slot, now_mono_ns) < 0)
 			return;
+	shrink_job(b->l, page, a, s->id.job_mem_mb);
 	if (!a->is_final)
 		add_line(b, page, slot, state, is_dead, now_mono_ns);
 	else if (is_over)

@@ -139,6 +139,19 @@ int ledger_claim(struct ledger *l, const struct ledger_identity *id, unsigned in
 	return 0;
 }
 
+void ledger_set_memory(struct ledger *l, unsigned int slot, uint64_t job_mem_mb, uint64_t step_mem_mb,
+		       uint64_t limit_mem_mb)
+{
+	struct ledger_slot *s = ledger_slot(l, slot);
+
+	if (!s)
+		return;
+	/* the sampler may read them meanwhile, each by itself */
+	__atomic_store_n(&s->id.job_mem_mb, job_mem_mb, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->id.step_mem_mb, step_mem_mb, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->id.limit_mem_mb, limit_mem_mb, __ATOMIC_RELAXED);
+}
+
 int ledger_find(const struct ledger *l, pid_t pid, unsigned int *ret_slot)
 {
 	unsigned int i;

@@ -247,6 +247,22 @@ bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n)
 	return true;
 }
 
+void stepside_set_memory(struct stepside *st, uint64_t job_mb, uint64_t step_mb, uint64_t limit_mb)
+{
+	struct ledger_memory memory = { 0 };
+	uint64_t peak_mb;
+
+	if (ledger_step_memory(st->ledger, st->slot, &memory) < 0)
+		memory.peak_bytes = 0;
+	peak_mb = (memory.peak_bytes >> 20) + (memory.peak_bytes % (1 << 20) != 0);
+	if (limit_mb && limit_mb < peak_mb)
+		limit_mb = peak_mb < st->id.limit_mem_mb ? peak_mb : st->id.limit_mem_mb;
+	st->id.job_mem_mb = job_mb;
+	st->id.step_mem_mb = step_mb;
+	st->id.limit_mem_mb = limit_mb;
+	ledger_set_memory(st->ledger, st->slot, job_mb, step_mb, limit_mb);
+}
+
 void stepside_poll(struct stepside *st)
 {
 	if (st->live)
@@ -298,6 +314,16 @@ static void add_gpu(const struct stepside *st, struct values *values)
 
 	if (ledger_step_gpu(st->ledger, st->slot, &gpu) == 0)
 		ledger_gpu_add(&gpu, values);
+}
+
+/*
+ * Sets the memory that the job has now, which is that of its extern step. Steps that ended earlier may have
+ * had more.
+ */
+static void set_job_memory(const struct stepside *st, struct values *values)
+{
+	if (st->id.limit_mem_mb)
+		values_set(values, METRIC_MEMORY_ALLOCATED, st->id.limit_mem_mb << 20);
 }
 
 static int live_of(const struct stepside *st, struct values *ret)
@@ -461,6 +487,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		if (ledger_job_total(st->ledger, st->id.job_id, &energy, values, &job_busy_ns) == 0 &&
 		    !values_has(values, METRIC_CPU_TIME) && job_busy_ns)
 			values_set(values, METRIC_CPU_TIME, job_busy_ns);
+		set_job_memory(st, values);
 	}
 	/* ENERGY of an extern step is that of the job's other steps, too */
 	if (rc != -ENODATA || account_total_uj(&energy))

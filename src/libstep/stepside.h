@@ -79,6 +79,12 @@ void stepside_set_owner(struct stepside *st, const struct stepfile_owner *owner)
  */
 bool stepside_attach(struct stepside *st, const pid_t *pid, size_t n);
 
+/*
+ * Says that Slurm has reduced the memory of the step or its job; the arguments are as in struct
+ * ledger_identity. METRIC_MEMORY_ALLOCATED becomes LIMIT_MB, but not less than what the step held before.
+ */
+void stepside_set_memory(struct stepside *st, uint64_t job_mb, uint64_t step_mb, uint64_t limit_mb);
+
 /* To be called from time to time while the step runs: publishes values that only slurmstepd can read. */
 void stepside_poll(struct stepside *st);
 

@@ -407,6 +407,51 @@ static void test_told(void)
 	unlink(path);
 }
 
+/* Two jobs of half the memory each; one then gives three quarters of its own back. */
+static void test_memory(void)
+{
+	struct fake_sampler f;
+	struct ledger *l = NULL;
+	struct errmsg err = { 0 };
+	struct ledger_identity other = ident(8, 0);
+	struct account before[2], a[2];
+	uint64_t t = clock_mono_ns();
+	unsigned int slot[3];
+	unsigned int i;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	f.dram_idle_mw = 10000;
+	(void)fake_tick(&f, t, 0, 0);
+	is_int(ledger_open(dir, "n1", true, &l, &err), 0, "stepd");
+	claim_at(l, &batch, t, &slot[0]);
+	claim_at(l, &other, t, &slot[1]);
+	(void)fake_tick(&f, t + S, 0, 10000000);
+	for (i = 0; i < 2; i++) {
+		require(ledger_step_energy(l, slot[i], &before[i]) == 0);
+		is_u64(account_total_uj(&before[i]), 5000000, "half of the idle energy of memory");
+	}
+	ledger_set_memory(l, slot[0], 1000, 1000, 900);
+	ledger_set_memory(l, LEDGER_STEPS, 1, 1, 1); /* no such slot */
+	(void)fake_tick(&f, t + 2 * S, 0, 10000000);
+	for (i = 0; i < 2; i++)
+		require(ledger_step_energy(l, slot[i], &a[i]) == 0);
+	is_u64(account_total_uj(&a[0]) - account_total_uj(&before[0]), 1250000, "with a quarter: an eighth");
+	is_u64(account_total_uj(&a[1]) - account_total_uj(&before[1]), 5000000, "the other job: as before");
+	is_u64(account_total_uj(&ledger_current(f.l)->unallocated), 3750000, "the rest is nobody's");
+	is_u64(ledger_current(f.l)->job[0].mem_mb, 1000, "the job has less");
+	is_u64(ledger_slot(l, slot[0])->id.limit_mem_mb, 900, "the step's limit");
+	/* another step of the job does not know it yet */
+	other = ident(7, 3);
+	claim_at(l, &other, t + 2 * S, &slot[2]);
+	(void)fake_tick(&f, t + 3 * S, 0, 10000000);
+	(void)fake_tick(&f, t + 4 * S, 0, 10000000);
+	is_u64(ledger_current(f.l)->job[0].mem_mb, 1000, "the smaller size counts");
+	is_u64(ledger_current(f.l)->conservation_error_uj, 0, "all energy is booked");
+	ledger_close(l);
+	fake_stop(&f);
+	unlink(path);
+}
+
 static void test_requeue(void)
 {
 	struct ledger_identity id = ident(9, LEDGER_STEP_EXTERN);
@@ -676,6 +721,7 @@ int main(void)
 	test_replaced();
 	test_life();
 	test_told();
+	test_memory();
 	test_requeue();
 	test_full();
 	test_alone();

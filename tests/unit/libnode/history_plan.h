@@ -32,6 +32,7 @@ struct job_plan {
 	unsigned int nsteps;
 	struct step_plan step[STEPS];
 	unsigned int suspended_from, suspended_until;
+	unsigned int shrinks_at; /* from then on it has half the memory */
 };
 
 struct history {
@@ -115,6 +116,7 @@ static void plan_job(const struct history *h, struct job_plan *job)
 		job->suspended_from = (unsigned int)rnd(TICKS);
 		job->suspended_until = job->suspended_from + (unsigned int)rnd(TICKS);
 	}
+	job->shrinks_at = (unsigned int)rnd(2 * TICKS);
 }
 
 static void plan_sensors(struct history *h)

@@ -204,6 +204,9 @@ static void live_steps(struct world *w, unsigned int t, const unsigned int *orde
 				continue;
 			if (t == plan->from)
 				open_step(w, order[i], k);
+			if (t >= job->shrinks_at)
+				ledger_set_memory(w->l, live->slot, job->alloc.mem_mb / 2,
+						  plan->alloc.mem_mb / 2, 0);
 			used_ns = is_suspended ? 0 :
 						 w->h->dt_ns[t] / 1000000 * plan->busy_ppm * plan->alloc.cpus;
 			live->busy_ns += used_ns;

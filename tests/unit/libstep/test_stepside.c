@@ -255,6 +255,53 @@ static void test_life(const char *dir)
 	ledger_close(l);
 }
 
+#define MIB (UINT64_C(1) << 20)
+
+/* --- less memory ---------------------------------------------------------------------------------- */
+
+/* What the step reports as allocated after it held PEAK bytes of 100 MiB, and Slurm left it LIMIT_MB. */
+static uint64_t allocated_after(const char *dir, uint32_t step_id, uint64_t peak, uint64_t limit_mb)
+{
+	const struct ledger_identity id = { .job_id = 71,
+					    .step_id = step_id,
+					    .het_comp = LEDGER_HET_NONE,
+					    .job_mem_mb = 100,
+					    .step_mem_mb = 100,
+					    .limit_mem_mb = 100 };
+	struct settings s = { 0 };
+	struct errmsg err = { 0 };
+	struct fake_sampler f;
+	struct stepside *st = NULL;
+	struct ledger_page *page;
+	struct values values;
+	uint64_t elapsed_ns;
+	unsigned int i;
+
+	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
+	require(fake_start(&f, dir, "n1", &err) == 0);
+	require(stepside_open(&s, "n1", &id, &no_cores, &st, &err) == 0);
+	(void)fake_tick(&f, 0, 0, 0);
+	page = ledger_begin(f.l);
+	page->t_mono_ns = 1; /* so long ago that the extern step does not wait for slurmd */
+	for (i = 0; i < page->nsteps; i++)
+		page->step[i].memory = (struct ledger_memory){ .read_mono_ns = 1, .peak_bytes = peak };
+	ledger_turn(f.l);
+	stepside_set_memory(st, limit_mb, limit_mb, limit_mb);
+	stepside_wait(st, 0);
+	stepside_finish(st, 0, &values, &elapsed_ns);
+	stepside_close(st);
+	fake_stop(&f);
+	return values_has(&values, METRIC_MEMORY_ALLOCATED) ? values.value[METRIC_MEMORY_ALLOCATED] : 0;
+}
+
+static void test_memory(const char *dir)
+{
+	is_u64(allocated_after(dir, 0, 0, 20), 20 * MIB, "the memory that Slurm left the step");
+	is_u64(allocated_after(dir, 0, 30 * MIB - 1, 20), 30 * MIB, "  but no less than it held before");
+	is_u64(allocated_after(dir, 0, 200 * MIB, 20), 100 * MIB, "  nor more than it had");
+	is_u64(allocated_after(dir, LEDGER_STEP_EXTERN, 0, 20), 20 * MIB, "of the job: the extern step's");
+}
+
 /* --- a row of a series -------------------------------------------------------------------------- */
 
 /* Answers one request. */
@@ -634,6 +681,7 @@ int main(void)
 	test_sample(dir);
 	test_ports(dir);
 	test_absence(dir);
+	test_memory(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	return system(cmd) ? 99 : done_testing();
 }

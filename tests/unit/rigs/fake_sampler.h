@@ -28,6 +28,7 @@ struct fake_sampler {
 	size_t nlines;
 	bool is_lost; /* a source is */
 	uint64_t lag_ns;
+	uint64_t dram_idle_mw;
 };
 
 static inline int fake_start(struct fake_sampler *f, const char *dir, const char *node, struct errmsg *err)
@@ -82,7 +83,7 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 				  .lag_ns = f->lag_ns };
 	struct part part[] = {
 		{ .domain = DOMAIN_CPU, .source = SOURCE_RAPL, .idle_mw = 10000, .used_ns = f->cpu_ns },
-		{ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL },
+		{ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL, .idle_mw = f->dram_idle_mw },
 	};
 	size_t i;
 
