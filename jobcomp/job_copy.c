@@ -70,6 +70,21 @@ static void copy_trace_parent(const struct job_record *job, struct job_facts *re
 	job_facts_add_text(ret, FACT_TRACE_PARENT, text);
 }
 
+/*
+ * Seconds from START to the end in which the job was suspended. Slurm's suspend_time is when it was last
+ * suspended or resumed, and pre_sus_time how long it ran before that. Neither is of a part of a resized job.
+ */
+static uint64_t suspended_s(const struct job_record *job, uint64_t start)
+{
+	uint64_t ran = seconds(job->start_time) + seconds(job->pre_sus_time);
+
+	if (!start || seconds(job->suspend_time) <= start)
+		return 0;
+	if (start != seconds(job->start_time))
+		return UINT64_MAX;
+	return seconds(job->suspend_time) > ran ? seconds(job->suspend_time) - ran : 0;
+}
+
 void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_facts *ret)
 {
 	const compat_job_details_t *d = job->details;
@@ -112,6 +127,7 @@ void job_copy_facts(const struct job_record *job, uint64_t resized, struct job_f
 		ret->submit = ret->eligible = ret->start = resized;
 		ret->flags |= FACT_IS_RESIZED | (COMPAT_FIRST_PART_HAS_STEPS ? FACT_NO_STEPS : 0);
 	}
+	ret->suspended_s = suspended_s(job, ret->start);
 
 	ret->left_out = 0;
 	ret->text_used = 0;

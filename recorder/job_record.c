@@ -91,6 +91,7 @@ int job_record_create(const struct job_facts *f, size_t size, const char *cluste
 	r->het_job_offset = facts_number(f->het_job_offset);
 	r->user_id = f->user_id;
 	r->group_id = f->group_id == FACT_UNKNOWN ? 0 : f->group_id;
+	r->suspended_s = (struct maybe_u64){ f->suspended_s, f->suspended_s != UINT64_MAX };
 	r->is_resized = f->flags & FACT_IS_RESIZED;
 	r->submit = f->submit;
 	r->eligible = f->eligible;
@@ -183,6 +184,7 @@ static void take_unknown(struct record *r, struct record *row)
 void job_record_complete(struct record *r, struct record *row)
 {
 	take_ending(r, row);
+	r->suspended_s.known &= !row->suspended_s.known; /* the row's is that of sacct */
 	take_unknown(r, row);
 	r->energy.row_j = row->energy.row_j;
 	if (row->steps_known) {

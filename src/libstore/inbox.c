@@ -26,7 +26,7 @@ struct inbox_header {
 	uint32_t zero;
 };
 #define INBOX_MAGIC "CEEMSIN\n"
-#define INBOX_LAYOUT 2
+#define INBOX_LAYOUT 3
 
 struct inbox_frame {
 	uint32_t len; /* length of the entry, without the zeros behind it */

@@ -53,4 +53,5 @@ void job_facts_from_key(const struct job_key *key, struct job_facts *ret)
 	ret->submit = key->submit;
 	ret->start = key->start;
 	ret->end = key->end;
+	ret->suspended_s = UINT64_MAX;
 }

@@ -71,6 +71,7 @@ struct job_facts {
 	uint32_t text_used;
 	uint64_t db_index;		       /* 0: slurmdbd has not assigned it yet */
 	uint64_t submit, eligible, start, end; /* seconds since the epoch; 0: never */
+	uint64_t suspended_s;		       /* of the time from start to end; UINT64_MAX: unknown */
 	uint16_t text_len[FACT_TEXT_N];
 	char text[FACT_BUFFER];
 };

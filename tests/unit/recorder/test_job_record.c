@@ -31,6 +31,8 @@ static void test_hook_wins(void)
 	row->exit_code = 3;
 	row->derived_exit_signal = 9;
 	row->time_limit_min = (struct maybe_u64){ 60, true };
+	facts->suspended_s = (struct maybe_u64){ 4, true };
+	row->suspended_s = (struct maybe_u64){ 5, true };
 	row->steps = calloc(2, sizeof(*row->steps));
 	row->nsteps = 2;
 	row->steps_known = true;
@@ -39,6 +41,7 @@ static void test_hook_wins(void)
 	is_str(facts->qos, "normal", "what the hook did not have is the row's");
 	is_u64(facts->user_id, 7, "a number, too");
 	is_u64(facts->time_limit_min.value, 60, "and one that may be unknown");
+	is_u64(facts->suspended_s.value, 5, "suspended time is the row's, as sacct has it");
 	is_str(facts->state, "FAILED", "the state is the row's");
 	is_u64(facts->end, 31, "and the end");
 	is_int(facts->exit_code, 3, "and the exit code");
@@ -65,7 +68,10 @@ static void test_open_row(void)
 	struct record *facts = record("COMPLETED", 10, 20, 30);
 	struct record *row = record("RUNNING", 10, 20, 0);
 
+	facts->suspended_s = (struct maybe_u64){ 4, true };
 	job_record_complete(facts, row);
+	ok(facts->suspended_s.known && facts->suspended_s.value == 4,
+	   "the hook's suspended time, without the row's");
 	is_str(facts->state, "COMPLETED", "a row without an end keeps the hook's state");
 	ok(!facts->steps_known, "and the steps stay unknown");
 	record_destroy(facts);
@@ -155,13 +161,16 @@ static void test_facts(void)
 	ok(r->exit_code == 3 && !r->exit_signal, "an exit code");
 	ok(!r->derived_exit_code && r->derived_exit_signal == 9, "the signal that ended a step");
 	ok(!r->is_resized, "no part of a resized job");
+	ok(r->suspended_s.known && !r->suspended_s.value, "it was not suspended");
 	is_int(record_key(r, of_record, sizeof(of_record)), 0, "the record has a key");
 	is_int(job_record_key(&f, job_facts_size(&f), "c", of_facts, sizeof(of_facts)), 0, "the facts, too");
 	is_str(of_facts, of_record, "the same key");
 	record_destroy(r);
 	f.flags = FACT_IS_RESIZED;
+	f.suspended_s = UINT64_MAX;
 	require(job_record_create(&f, job_facts_size(&f), "c", &r) == 0);
 	ok(r->is_resized, "a later part of a resized job");
+	ok(!r->suspended_s.known, "  whose suspended time is not known");
 	record_destroy(r);
 	f.het_job_id = 6;
 	f.het_job_offset = 1;
