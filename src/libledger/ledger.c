@@ -239,6 +239,7 @@ static int read_step(const struct ledger *l, const struct ledger_page *page, voi
 		.energy = a->energy,
 		.busy_ns = a->busy_ns,
 		.told_mono_ns = a->told_mono_ns,
+		.suspended_ns = a->suspended_ns,
 		.memory = a->memory,
 		.gpu = a->gpu,
 	};

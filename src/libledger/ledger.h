@@ -43,7 +43,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 15
+#define LEDGER_VERSION 16
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* most slots of one user; the rest is for other users */
 #define LEDGER_JOBS LEDGER_STEPS /* as many as steps, so that there is room for the job of each step */
@@ -157,6 +157,7 @@ struct ledger_step_account {
 	uint64_t busy_ns;	/* CPU time booked so far */
 	uint64_t told_mono_ns;	/* when busy_ns was read; 0: never yet */
 	uint64_t until_mono_ns; /* the step is booked up to this time; 0: no tick has seen it */
+	uint64_t suspended_ns;	/* of the ticks in which the step was suspended all the time (frozen.h) */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
 	uint32_t claim; /* claim number of the step whose account this is */
@@ -391,6 +392,7 @@ struct ledger_view {
 	struct account energy;
 	uint64_t busy_ns;      /* CPU time of the step so far */
 	uint64_t told_mono_ns; /* when busy_ns was read; 0: never yet */
+	uint64_t suspended_ns;
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/libemission/factor_feed.h"
+#include "src/libmeter/activity/frozen.h"
 #include "src/libnode/gpubook.h"
 #include "src/libnode/membook.h"
 #include "src/libnode/nodecpu.h"
@@ -100,6 +101,21 @@ static void weigh(struct sampler *s, struct tick *t)
 	weights_activity(s->weights, t);
 }
 
+/* Notes which steps were suspended. Only a step that used no CPU time is looked at, so a tick stays cheap. */
+static void note_suspended(struct tick *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->nlines; i++) {
+		const struct book_line *line = &t->line[i];
+
+		if (line->busy_ns <= line->booked_ns && line->until_ns > line->from_ns &&
+		    atomic_load_explicit(&line->s->cgroup_known, memory_order_acquire) &&
+		    frozen_read(&line->s->cgroup))
+			t->page->step[line->slot].suspended_ns += line->until_ns - line->from_ns;
+	}
+}
+
 static bool jobs_use_gpus(const struct tick *t)
 {
 	uint32_t held_ppm[GPUS_MAX] = { 0 };
@@ -190,6 +206,7 @@ int sampler_tick(struct sampler *s)
 	membook_read(s->memory, &t);
 	gpubook_read(s->gpus, s->book, &t);
 	weigh(s, &t);
+	note_suspended(&t);
 
 	partbook_note(&s->parts, &setup, &t);
 	rc = sampler_book(s, &t);

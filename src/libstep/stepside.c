@@ -455,6 +455,17 @@ static int close_account(struct stepside *st, uint64_t busy_ns, struct account *
 	return rc;
 }
 
+/* How long the step has run, without the time in which it was suspended. */
+static uint64_t run_ns(const struct stepside *st)
+{
+	uint64_t ns = clock_mono_ns() - st->open_ns;
+	struct ledger_view view;
+
+	if (ledger_step_view(st->ledger, st->slot, &view) < 0)
+		return ns;
+	return view.suspended_ns < ns ? ns - view.suspended_ns : 0;
+}
+
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values, uint64_t *ret_elapsed_ns)
 {
 	struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
@@ -479,7 +490,7 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 				    "slurmd has begun a new ledger" :
 				    strerror(-rc),
 			    rc == -ENODATA ? "not known" : "at least that of its last tick");
-	st->elapsed_ns = clock_mono_ns() - st->open_ns;
+	st->elapsed_ns = run_ns(st);
 	add_gpu(st, values); /* only now, because the tick that closed the step added to it */
 	if (is_extern(st)) {
 		uint64_t job_busy_ns = 0;

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cgfolders.h"
 #include "src/libemission/emission.h"
 #include "src/libledger/ledger_book.h"
 #include "src/libutil/clock.h"
@@ -285,6 +286,52 @@ static void test_lost(void)
 		ledger_close(l);
 		sampler_destroy(sampler);
 	}
+}
+
+/* A tick in which a step is suspended is not its run time. */
+static void test_suspended(void)
+{
+	const struct ledger_identity id = { .job_id = 7, .het_comp = LEDGER_HET_NONE, .node_count = 1 };
+	struct settings s = settings_for_test();
+	struct sampler *sampler = create(&s);
+	struct ledger_view view = { 0 };
+	struct ledger_slot *step;
+	struct folders f;
+	struct ledger *l = NULL;
+	uint64_t frozen_at_ns, suspended_ns;
+	unsigned int slot;
+	int hier;
+
+	folders_make(&f);
+	hier = f.top[HIER_FREEZER][0] ? HIER_FREEZER : HIER_V2;
+	require(sampler && ledger_open(s.ledger_dir, "n1", true, &l, NULL) == 0);
+	sampler_tick(sampler);
+	require(ledger_claim(l, &id, &slot) == 0);
+	step = ledger_slot(l, slot);
+	if (!folders_freeze(&f, hier, /* is_frozen= */ false, &step->cgroup)) {
+		skip(4, "no freezer that can be written");
+	} else {
+		atomic_store(&step->cgroup_known, 1);
+		sampler_tick(sampler);
+		require(ledger_step_view(l, slot, &view) == 0);
+		is_u64(view.suspended_ns, 0, "a step that waits is not suspended");
+		frozen_at_ns = view.t_mono_ns;
+		require(folders_freeze(&f, hier, /* is_frozen= */ true, &step->cgroup));
+		sampler_tick(sampler);
+		require(ledger_step_view(l, slot, &view) == 0);
+		suspended_ns = view.t_mono_ns - frozen_at_ns;
+		is_u64(view.suspended_ns, suspended_ns, "one that is, for the whole tick");
+		require(folders_freeze(&f, hier, /* is_frozen= */ false, &step->cgroup));
+		sampler_tick(sampler);
+		require(ledger_step_view(l, slot, &view) == 0);
+		is_u64(view.suspended_ns, suspended_ns, "then it goes on");
+		ok(view.t_mono_ns > frozen_at_ns + suspended_ns, "  for some time");
+	}
+	ledger_leave(l, slot);
+	sampler_tick(sampler);
+	folders_remove(&f);
+	ledger_close(l);
+	sampler_destroy(sampler);
 }
 
 static void test_fields(const struct settings *s)
@@ -601,6 +648,7 @@ int main(void)
 	test_fields(&s);
 	test_due();
 	test_lost();
+	test_suspended();
 	test_thread();
 	test_cpus();
 	check_conserved(&s, "after the thread, too");

@@ -257,13 +257,19 @@ static void test_life(const char *dir)
 
 #define MIB (UINT64_C(1) << 20)
 
-/* --- less memory ---------------------------------------------------------------------------------- */
+/* --- less memory, pauses ------------------------------------------------------------------------ */
 
-/* What the step reports as allocated after it held PEAK bytes of 100 MiB, and Slurm left it LIMIT_MB. */
-static uint64_t allocated_after(const char *dir, uint32_t step_id, uint64_t peak, uint64_t limit_mb)
+/* What the sampler saw of a step of 100 MiB, and the memory that Slurm left it then; 0: it left all. */
+struct past {
+	uint32_t step_id;
+	uint64_t peak_bytes, limit_mb, suspended_ns;
+};
+
+static void finish_after(const char *dir, const struct past *past, struct values *ret,
+			 uint64_t *ret_elapsed_ns)
 {
 	const struct ledger_identity id = { .job_id = 71,
-					    .step_id = step_id,
+					    .step_id = past->step_id,
 					    .het_comp = LEDGER_HET_NONE,
 					    .job_mem_mb = 100,
 					    .step_mem_mb = 100,
@@ -273,8 +279,6 @@ static uint64_t allocated_after(const char *dir, uint32_t step_id, uint64_t peak
 	struct fake_sampler f;
 	struct stepside *st = NULL;
 	struct ledger_page *page;
-	struct values values;
-	uint64_t elapsed_ns;
 	unsigned int i;
 
 	snprintf(s.ledger_dir, sizeof(s.ledger_dir), "%s", dir);
@@ -283,23 +287,53 @@ static uint64_t allocated_after(const char *dir, uint32_t step_id, uint64_t peak
 	(void)fake_tick(&f, 0, 0, 0);
 	page = ledger_begin(f.l);
 	page->t_mono_ns = 1; /* so long ago that the extern step does not wait for slurmd */
-	for (i = 0; i < page->nsteps; i++)
-		page->step[i].memory = (struct ledger_memory){ .read_mono_ns = 1, .peak_bytes = peak };
+	for (i = 0; i < page->nsteps; i++) {
+		page->step[i].memory = (struct ledger_memory){ .read_mono_ns = 1,
+							       .peak_bytes = past->peak_bytes };
+		page->step[i].suspended_ns = past->suspended_ns;
+	}
 	ledger_turn(f.l);
-	stepside_set_memory(st, limit_mb, limit_mb, limit_mb);
+	if (past->limit_mb)
+		stepside_set_memory(st, past->limit_mb, past->limit_mb, past->limit_mb);
 	stepside_wait(st, 0);
-	stepside_finish(st, 0, &values, &elapsed_ns);
+	stepside_finish(st, 0, ret, ret_elapsed_ns);
 	stepside_close(st);
 	fake_stop(&f);
-	return values_has(&values, METRIC_MEMORY_ALLOCATED) ? values.value[METRIC_MEMORY_ALLOCATED] : 0;
 }
 
 static void test_memory(const char *dir)
 {
-	is_u64(allocated_after(dir, 0, 0, 20), 20 * MIB, "the memory that Slurm left the step");
-	is_u64(allocated_after(dir, 0, 30 * MIB - 1, 20), 30 * MIB, "  but no less than it held before");
-	is_u64(allocated_after(dir, 0, 200 * MIB, 20), 100 * MIB, "  nor more than it had");
-	is_u64(allocated_after(dir, LEDGER_STEP_EXTERN, 0, 20), 20 * MIB, "of the job: the extern step's");
+	static const struct {
+		const char *what;
+		struct past past;
+		uint64_t mib;
+	} t[] = {
+		{ "the memory that the step had from the start", { .peak_bytes = 1 }, 100 },
+		{ "the memory that Slurm left the step", { .limit_mb = 20 }, 20 },
+		{ "  but no less than it held before", { .peak_bytes = 30 * MIB - 1, .limit_mb = 20 }, 30 },
+		{ "  nor more than it had", { .peak_bytes = 200 * MIB, .limit_mb = 20 }, 100 },
+		{ "of the job: the extern step's", { .step_id = LEDGER_STEP_EXTERN, .limit_mb = 20 }, 20 },
+	};
+	struct values values;
+	uint64_t elapsed_ns;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		finish_after(dir, &t[i].past, &values, &elapsed_ns);
+		is_u64(values.value[METRIC_MEMORY_ALLOCATED], t[i].mib * MIB, t[i].what);
+	}
+}
+
+static void test_suspended(const char *dir)
+{
+	const struct past ran = { .peak_bytes = 1 }, paused = { .suspended_ns = UINT64_MAX / 2 };
+	struct values values;
+	uint64_t elapsed_ns;
+
+	finish_after(dir, &ran, &values, &elapsed_ns);
+	ok(elapsed_ns > 0, "a step that ran");
+	finish_after(dir, &paused, &values, &elapsed_ns);
+	is_u64(elapsed_ns, 0, "  that was suspended all the time");
 }
 
 /* --- a row of a series -------------------------------------------------------------------------- */
@@ -682,6 +716,7 @@ int main(void)
 	test_ports(dir);
 	test_absence(dir);
 	test_memory(dir);
+	test_suspended(dir);
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
 	return system(cmd) ? 99 : done_testing();
 }

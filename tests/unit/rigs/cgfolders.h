@@ -78,8 +78,12 @@ static inline void folders_make(struct folders *f)
 
 static inline void folders_remove(struct folders *f)
 {
+	char user[PATH_MAX + 32];
 	int i;
 
+	snprintf(user, sizeof(user), "%s/user", f->step[HIER_V2]);
+	if (f->top[HIER_V2][0])
+		(void)rmdir(user);
 	for (i = 0; i < HIER_N; i++) {
 		if (f->top[i][0] && (rmdir(f->task[i]) < 0 || rmdir(f->step[i]) < 0 || rmdir(f->top[i]) < 0))
 			diag("%s stays: %s", f->top[i], strerror(errno));
@@ -93,6 +97,34 @@ static inline void folders_step_path(int hier, char *path, size_t size)
 
 	own_path(hier, own, sizeof(own));
 	snprintf(path, size, "%s/ceems-test-%d/step_0", strcmp(own, "/") ? own : "", (int)getpid());
+}
+
+/*
+ * Freezes or thaws the step as Slurm does, in v1 or v2, and fills PATHS. In v2 it makes the folder "user" of
+ * the step, which folders_remove() removes. False: not possible here.
+ */
+static inline bool folders_freeze(const struct folders *f, int hier, bool is_frozen,
+				  struct cgroup_paths *paths)
+{
+	char path[PATH_MAX + 64];
+	const char *text = hier == HIER_V2 ? (is_frozen ? "1" : "0") : (is_frozen ? "FROZEN" : "THAWED");
+	int fd;
+	bool done;
+
+	memset(paths, 0, sizeof(*paths));
+	if (!f->top[hier][0])
+		return false;
+	folders_step_path(hier, hier == HIER_V2 ? paths->v2 : paths->freezer, CGROUP_PATH_MAX);
+	snprintf(path, sizeof(path), "%s%s", f->step[hier], hier == HIER_V2 ? "/user" : "");
+	if (hier == HIER_V2)
+		(void)mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s%s", f->step[hier],
+		 hier == HIER_V2 ? "/user/cgroup.freeze" : "/freezer.state");
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	if (fd >= 0)
+		close(fd);
+	return done;
 }
 
 /* The calling process goes into all task folders. */
