@@ -40,23 +40,54 @@ uint64_t counter_bound_uj(uint64_t max_w, uint64_t dt_ns); /* saturates at UINT6
 int counter_delta(uint64_t prev_uj, uint64_t cur_uj, uint64_t range_uj, uint64_t bound_uj,
 		  uint64_t *ret_delta_uj, bool *ret_wrapped) _must_check_;
 
-/* What counter_advance() remembers besides the base. Set the two limits, and zero the rest. */
+/*
+ * Returns the longest time between two readings in which a counter of at most SURE_W cannot wrap unseen;
+ * UINT64_MAX: the range is not known. COUNTER_PACKAGE_SURE_W is three and a half times the rating of the
+ * largest sockets, which no package uses for seconds. COUNTER_PLATFORM_SURE_W is for a platform of a short
+ * range, 262 kJ: only client processors have one. Servers count psys in joules, 4.3 GJ before a wrap.
+ */
+#define COUNTER_PACKAGE_SURE_W UINT64_C(1800)
+#define COUNTER_PLATFORM_SURE_W UINT64_C(5000)
+uint64_t counter_sure_ns(uint64_t range_uj, uint64_t sure_w);
+
+/*
+ * A reset is believed after COUNTER_RESET_MOVES growing readings in a row, or after the first in
+ * COUNTER_RESET_NS, so that glitches of some readings are not taken for a reset. A counter that stands still
+ * is never believed.
+ */
+#define COUNTER_RESET_MOVES 6
+#define COUNTER_RESET_NS UINT64_C(60000000000)
+
+/* What counter_advance() remembers besides the base. Set the first two, perhaps sure_ns, and zero the rest. */
 struct counter {
 	uint64_t range_uj; /* UINT64_MAX: unknown, so any step back is a reset */
 	uint64_t max_w;
-	uint64_t age_ns; /* since the base was read; saved together with the base */
-	bool doubted;	 /* the last reading was implausible: perhaps a new base */
-	uint64_t doubted_uj;
-	uint64_t doubted_age_ns;
+	uint64_t sure_ns; /* of counter_sure_ns(); 0: the counter does not wrap */
+	uint64_t age_ns;  /* since the base was read; saved together with the base */
+	/*
+	 * Set by the last successful counter_advance(): energy may be missing in its result, because the
+	 * counter may have wrapped unseen, or was reset.
+	 */
+	bool is_unsure;
+	bool has_moved;
+	uint64_t before_uj; /* the base before it last moved */
+	struct counter_doubt {
+		bool is_set; /* the last readings were implausible: perhaps a reset counter */
+		uint64_t first_uj, last_uj;
+		uint64_t gained_uj; /* from the first to the last of them */
+		uint64_t age_ns;    /* since the last of them */
+		uint64_t since_ns;  /* since the first of them */
+		unsigned int moves; /* how often the value grew */
+	} doubt;
 };
 
 /*
  * Takes a new reading, DT_NS after the previous call of this or of counter_miss(). On success
- * *base_uj becomes CUR_UJ. After an implausible reading the base stays, so a single glitch costs
- * nothing: the next good reading yields all energy since the base. If the next reading fits the
- * implausible one, and not the base, the counter was reset, and the base moves on. The energy
- * between the last good reading and the first one after the reset is unknown and lost. Errors are
- * those of counter_delta().
+ * *base_uj becomes CUR_UJ. After an implausible reading the base stays, so glitches cost nothing: the next
+ * good reading yields all energy since the base. If readings keep fitting the first implausible one, and
+ * not the base, the counter was reset, and the result is the energy since that one. The energy between the
+ * last good reading and the first one after the reset is unknown, and is_unsure is set. Errors are those of
+ * counter_delta().
  */
 int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint64_t dt_ns,
 		    uint64_t *ret_delta_uj, bool *ret_wrapped) _must_check_;

@@ -32,6 +32,7 @@ int counter_state_advance(struct counter *c, struct source_state *state, const c
 	} else if (cur_uj > c->range_uj) {
 		rc = -ERANGE;
 	} else {
+		c->doubt.is_set = false;
 		rc = source_state_put(state, name, cur_uj);
 		rc = rc < 0 ? rc : 1;
 	}
@@ -47,5 +48,5 @@ void counter_state_forget(struct counter *c, struct source_state *state, const c
 {
 	source_state_drop(state, age_name_of(name).text);
 	source_state_drop(state, name);
-	c->doubted = false;
+	c->doubt.is_set = false;
 }

@@ -476,7 +476,12 @@ static void test_counter(void)
 		{ "a jump", "9000000000000\n", .rejected = 1 },
 		{ "a glitch is forgotten", "5000000400000\n", .uj = 100000 },
 		{ "reset", "1000\n", .rejected = 1 },
-		{ "goes on from the reset", "3000\n", .uj = 2000 },
+		{ "grows", "2000\n", .rejected = 1 },
+		{ "grows, 2", "3000\n", .rejected = 1 },
+		{ "grows, 3", "4000\n", .rejected = 1 },
+		{ "grows, 4", "5000\n", .rejected = 1 },
+		{ "grows, 5", "6000\n", .rejected = 1 },
+		{ "goes on from the reset", "7000\n", .uj = 6000 },
 	};
 	struct machine m;
 	size_t i;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "rnd.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
 #include "tap.h"
@@ -59,12 +60,14 @@ static void test_bound(void)
 	is_u64(counter_bound_uj(UINT64_MAX, NSEC_PER_SEC), UINT64_MAX, "bound: saturates");
 }
 
-/* One row per tick of a second; sum is what may be booked in all. */
+/* One row per tick; sum is what may be booked in all. */
 struct tick {
 	uint64_t cur;
 	int rc;
 	uint64_t delta;
 	bool miss;
+	bool is_unsure;
+	uint64_t dt_s; /* 0: 1 */
 };
 
 static void run(const char *name, uint64_t base, const struct tick *t, size_t n, uint64_t end)
@@ -82,8 +85,9 @@ static void run(const char *name, uint64_t base, const struct tick *t, size_t n,
 			counter_miss(&c, NSEC_PER_SEC);
 			continue;
 		}
-		rc = counter_advance(&c, &base, t[i].cur, NSEC_PER_SEC, &delta, &wrapped);
-		if (rc != t[i].rc || delta != t[i].delta) {
+		rc = counter_advance(&c, &base, t[i].cur, (t[i].dt_s ? t[i].dt_s : 1) * NSEC_PER_SEC, &delta,
+				     &wrapped);
+		if (rc != t[i].rc || delta != t[i].delta || (!rc && c.is_unsure != t[i].is_unsure)) {
 			diag("tick %zu: rc %d delta %" PRIu64, i, rc, delta);
 			pass = false;
 		}
@@ -96,13 +100,42 @@ static void test_advance(void)
 	static const struct tick reset[] = {
 		{ .cur = UINT64_C(100000000000), .rc = 0, .delta = 0 },
 		{ .cur = 50000000, .rc = -ESTALE },
-		{ .cur = 150000000, .rc = 0, .delta = 100000000 },
-		{ .cur = 250000000, .rc = 0, .delta = 100000000 },
+		{ .cur = 150000000, .rc = -ESTALE },
+		{ .cur = 250000000, .rc = -ESTALE },
+		{ .cur = 350000000, .rc = -ESTALE },
+		{ .cur = 450000000, .rc = -ESTALE },
+		{ .cur = 550000000, .rc = -ESTALE },
+		{ .cur = 650000000, .rc = 0, .delta = 600000000, .is_unsure = true },
+		{ .cur = 750000000, .rc = 0, .delta = 100000000 },
 	};
 	static const struct tick reset_doubted_twice[] = {
 		{ .cur = 50000000, .rc = -ESTALE },
 		{ .cur = 1000, .rc = -ESTALE }, /* reset again */
-		{ .cur = 1500, .rc = 0, .delta = 500 },
+		{ .cur = 1500, .rc = -ESTALE, .dt_s = 30 },
+		{ .cur = 2000, .rc = 0, .delta = 1000, .dt_s = 30, .is_unsure = true },
+	};
+	static const struct tick dead[] = {
+		{ .cur = 0, .rc = -ESTALE },
+		{ .cur = 0, .rc = -ESTALE, .dt_s = 1000 }, /* as a wrap, it fits by now */
+		{ .cur = 0, .rc = -ESTALE, .dt_s = 1000 },
+		{ .cur = 900, .rc = 0, .delta = 900, .is_unsure = true },
+	};
+	/* "1,400 J": two readings of 0, and back */
+	static const struct tick zero_twice[] = {
+		{ .cur = 0, .rc = -ESTALE },
+		{ .cur = 0, .rc = -ESTALE },
+		{ .cur = UINT64_C(100000600000), .rc = 0, .delta = 600000 },
+	};
+	static const struct tick zero_twice_after_boot[] = {
+		{ .cur = 0, .rc = -ESTALE },
+		{ .cur = 0, .rc = -ESTALE },
+		{ .cur = UINT64_C(1400000000), .rc = 0, .delta = 300000000, .is_unsure = true },
+	};
+	static const struct tick ahead[] = {
+		{ .cur = UINT64_C(102000000000), .rc = 0, .delta = UINT64_C(2000000000) },
+		{ .cur = UINT64_C(100600000000), .rc = -ESTALE }, /* so the value before was false */
+		{ .cur = UINT64_C(101500000000), .rc = -ESTALE },
+		{ .cur = UINT64_C(102400000000), .rc = 0, .delta = 400000000, .is_unsure = true },
 	};
 	static const struct tick glitch[] = {
 		{ .cur = UINT64_C(200000000000), .rc = -EOVERFLOW },
@@ -127,11 +160,18 @@ static void test_advance(void)
 		{ .miss = true },
 		{ .cur = 500, .rc = -ESTALE },
 		{ .miss = true },
-		{ .cur = 700, .rc = 0, .delta = 200 },
+		{ .cur = 700, .rc = 0, .delta = 200, .dt_s = 60, .is_unsure = true },
 	};
 
-	run("a reset costs one interval", UINT64_C(100000000000), reset, ARRAY_SIZE(reset), 250000000);
-	run("two resets", UINT64_C(100000000000), reset_doubted_twice, ARRAY_SIZE(reset_doubted_twice), 1500);
+	run("a reset costs one interval", UINT64_C(100000000000), reset, ARRAY_SIZE(reset), 750000000);
+	run("two resets", UINT64_C(100000000000), reset_doubted_twice, ARRAY_SIZE(reset_doubted_twice), 2000);
+	run("a counter that stands at 0", UINT64_C(200000000000), dead, ARRAY_SIZE(dead), 900);
+	run("0 twice costs nothing", UINT64_C(100000000000), zero_twice, ARRAY_SIZE(zero_twice),
+	    UINT64_C(100000600000));
+	run("0 twice, soon after boot", UINT64_C(1100000000), zero_twice_after_boot,
+	    ARRAY_SIZE(zero_twice_after_boot), UINT64_C(1400000000));
+	run("a glitch that fits is made up for", UINT64_C(100000000000), ahead, ARRAY_SIZE(ahead),
+	    UINT64_C(102400000000));
 	run("a glitch costs nothing", UINT64_C(100000000000), glitch, ARRAY_SIZE(glitch),
 	    UINT64_C(100000000300));
 	run("what is above the range costs nothing", UINT64_C(100000000000), garbage, ARRAY_SIZE(garbage),
@@ -142,10 +182,140 @@ static void test_advance(void)
 	    700);
 }
 
+/* --- any history ------------------------------------------------------------------------ */
+
+#define HISTORIES 2000
+#define READINGS 120
+#define POWER_MAX_W 800
+#define DT_MAX_S 8
+
+enum glitch {
+	NO_GLITCH,
+	GLITCH_ZERO,
+	GLITCH_ONES,
+	GLITCH_FULL,
+	GLITCH_OLD,
+	GLITCH_REPLAY,
+	GLITCH_RANDOM,
+	GLITCHES
+};
+
+/* A counter, what it counted, and what was booked of that. */
+struct history {
+	struct counter c;
+	uint64_t base_uj, raw_uj;
+	uint64_t past_uj[READINGS]; /* what it showed */
+	uint64_t true_uj, booked_uj;
+	uint64_t good_uj; /* true_uj at the last good reading that was booked */
+	uint64_t may_lack_uj;
+	uint64_t age_ns; /* time since then */
+	/* the bounds of glitches and resets that could not be told from energy */
+	uint64_t noise_uj;
+	bool is_off;	/* the last reading that was booked was a glitch */
+	bool was_reset; /* since the last reading that was booked */
+	enum glitch glitch;
+	unsigned int left; /* readings that the glitch still lasts */
+};
+
+static uint64_t value_shown(struct history *h, unsigned int i)
+{
+	uint64_t random = rnd(h->c.range_uj);
+
+	switch (h->glitch) {
+	case GLITCH_ZERO:
+		return 0;
+	case GLITCH_ONES:
+		return UINT64_MAX;
+	case GLITCH_FULL:
+		return h->c.range_uj;
+	case GLITCH_OLD: /* the same again and again */
+		return h->past_uj[i > 10 ? i - 10 + h->left : 0];
+	case GLITCH_REPLAY: /* from some time ago, and going on */
+		return h->past_uj[i > 10 ? i - 10 : 0];
+	case GLITCH_RANDOM:
+		return random;
+	default:
+		return h->raw_uj;
+	}
+}
+
+static void step(struct history *h, unsigned int i)
+{
+	const uint64_t dt_ns = (1 + rnd(DT_MAX_S)) * NSEC_PER_SEC;
+	const uint64_t used_uj = rnd(POWER_MAX_W) * dt_ns / 1000;
+	bool is_good, wrapped;
+	uint64_t cur, uj = 0;
+
+	h->age_ns += dt_ns;
+	h->true_uj += used_uj;
+	h->raw_uj = (h->raw_uj + used_uj) % (h->c.range_uj + 1);
+	if (!rnd(40)) {
+		h->raw_uj = rnd(used_uj + 1);
+		h->was_reset = true;
+	}
+	if (h->left && --h->left == 0)
+		h->glitch = NO_GLITCH;
+	if (!h->left && !rnd(12)) {
+		h->glitch = 1 + (enum glitch)rnd(GLITCHES - 1);
+		h->left = 1 + (unsigned int)rnd(5);
+	}
+	cur = value_shown(h, i);
+	h->past_uj[i] = h->raw_uj;
+	is_good = cur == h->raw_uj;
+	if (counter_advance(&h->c, &h->base_uj, cur, dt_ns, &uj, &wrapped) < 0)
+		return;
+	h->booked_uj += uj;
+	if (!is_good || h->is_off || (h->was_reset && (!h->c.is_unsure || uj > h->true_uj - h->good_uj)))
+		h->noise_uj += counter_bound_uj(h->c.max_w, h->age_ns);
+	h->age_ns = 0;
+	h->was_reset = false;
+	h->is_off = !is_good;
+	if (h->c.is_unsure)
+		h->may_lack_uj += h->true_uj - h->good_uj;
+	if (is_good)
+		h->good_uj = h->true_uj;
+}
+
+/* Returns NULL if H keeps all rules, else the one that is broken. */
+static const char *broken_rule(const struct history *h)
+{
+	if (h->booked_uj > h->true_uj + h->noise_uj)
+		return "booked more than was used";
+	if (h->booked_uj + h->may_lack_uj + h->noise_uj < h->good_uj)
+		return "lost more than it says";
+	return NULL;
+}
+
+static void test_histories(void)
+{
+	static const uint64_t ranges[] = { UINT64_C(65532610987), RANGE, UINT64_C(4294967295000000) };
+	const char *broken = NULL;
+	unsigned int exact = 0, n, i;
+
+	rng = 20261128;
+	for (n = 0; n < HISTORIES && !broken; n++) {
+		struct history h = { .c = { .range_uj = ranges[n % 3], .max_w = COUNTER_PACKAGE_MAX_W } };
+
+		h.base_uj = h.raw_uj = rnd(n % 2 ? h.c.range_uj : UINT64_C(2000000000));
+		for (i = 0; i < READINGS && !broken; i++) {
+			step(&h, i);
+			broken = broken_rule(&h);
+		}
+		exact += h.booked_uj == h.good_uj;
+		if (broken)
+			diag("history %u, reading %u: booked %" PRIu64 " of %" PRIu64 ", noise %" PRIu64
+			     ", may lack %" PRIu64,
+			     n, i, h.booked_uj, h.true_uj, h.noise_uj, h.may_lack_uj);
+	}
+	ok(!broken, "%u histories of glitches, resets and wraps: %s", n, broken ? broken : "no false energy");
+	diag("%u of %u are exact", exact, n);
+}
+
 int main(void)
 {
 	test_delta();
 	test_bound();
 	test_advance();
+	test_histories();
 	return done_testing();
 }

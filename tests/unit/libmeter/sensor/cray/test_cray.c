@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "machine.h"
+#include "src/libmeter/sensor/counter.h"
 #include "src/libutil/util.h"
 
 #define PM "sys/cray/pm_counters/"
@@ -132,6 +133,7 @@ static void test_fails(void)
 static void test_restart_of_controller(void)
 {
 	struct machine m;
+	unsigned int i;
 
 	start(&m);
 	machine_put(&m, PM "startup", "1778580757634188\n");
@@ -150,10 +152,12 @@ static void test_restart_of_controller(void)
 	put_freshness(&m, 1);
 	(void)machine_read(&m, NSEC_PER_SEC);
 	ok(machine_uj(&m, DOMAIN_OTHER, 0) == 0 && m.r.rejected == 1, "a counter that went back: doubted");
-	put_j(&m, "energy", 9, 2);
-	put_freshness(&m, 2);
-	(void)machine_read(&m, NSEC_PER_SEC);
-	is_u64(machine_uj(&m, DOMAIN_OTHER, 0), 4000000, "confirmed: a reset, goes on");
+	for (i = 1; i <= COUNTER_RESET_MOVES; i++) {
+		put_j(&m, "energy", 5 + 4 * i, 1 + i);
+		put_freshness(&m, 1 + i);
+		(void)machine_read(&m, NSEC_PER_SEC);
+	}
+	is_u64(machine_uj(&m, DOMAIN_OTHER, 0), 24000000, "confirmed: a reset, goes on");
 	machine_fini(&m);
 }
 
