@@ -418,6 +418,15 @@ void ledger_leave(struct ledger *l, unsigned int slot);
  */
 int ledger_wait_others(struct ledger *l, uint32_t job_id, unsigned int own_slot, uint64_t timeout_ns);
 
+/*
+ * Lets FN add to the notes of rapl's counters (rapl_note.h), if no slurmd has the ledger in DIR and no other
+ * process is doing so. NOTES are those since the last tick, whose page is PAGE. Holds the ledger meanwhile,
+ * so FN must take milliseconds at most. -EBUSY: slurmd lives, or another process adds. -ESTALE: slurmd has
+ * begun a new ledger.
+ */
+typedef void ledger_note_fn(void *arg, const struct ledger_page *page, struct source_notes *notes);
+int ledger_note_away(struct ledger *l, const char *dir, ledger_note_fn *fn, void *arg) _must_check_;
+
 /* --- the sampler ------------------------------------------------------------------------ */
 
 /*
@@ -453,6 +462,9 @@ void ledger_set_mounts(struct ledger *l, const struct cgmount_points *mounts);
 
 /* Publishes the slices of the GPUs that MIG divides. A slurmstepd cannot find them: it does not load NVML. */
 void ledger_set_slices(struct ledger *l, const struct gpu_slices *slices);
+
+/* Gives the notes that were made since the last tick. RET->n is 0: there are none. */
+void ledger_notes(const struct ledger *l, struct source_notes *ret);
 
 /* Returns the current page itself. Only for the sampler, since another process may see it change. */
 const struct ledger_page *ledger_current(const struct ledger *l);

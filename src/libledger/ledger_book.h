@@ -95,7 +95,7 @@ struct book_tick {
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
 	bool by_counters;	 /* cpu_weight is from hardware counters; if false, it is for no line */
-	bool is_lost;		 /* a source that is used or configured is lost */
+	bool is_lost;		 /* a source that is used or configured is lost, or may lack energy */
 	uint64_t lag_ns;	 /* the largest lag of the sources in use */
 	const struct part *part; /* PART[nparts], borrowed: the sensors' energy in the window */
 	size_t nparts;

@@ -423,7 +423,8 @@ typedef uint32_t __attribute__((may_alias)) shared_word;
 
 _Static_assert(sizeof(struct values) % sizeof(shared_word) == 0 &&
 		       sizeof(struct ledger_live) % sizeof(shared_word) == 0 &&
-		       sizeof(struct gpu_slices) % sizeof(shared_word) == 0,
+		       sizeof(struct gpu_slices) % sizeof(shared_word) == 0 &&
+		       sizeof(struct source_notes) % sizeof(shared_word) == 0,
 	       "copied by words");
 
 /* Not memcpy(): to write what another thread reads is undefined, unless both are atomic. */
@@ -496,4 +497,42 @@ void ledger_slices(const struct ledger *l, struct gpu_slices *ret)
 	if (!ledger_seq_read(&l->file->slices_seq, ret, &l->file->slices, sizeof(*ret)) ||
 	    ret->n > GPU_SLICES_MAX)
 		ret->n = 0;
+}
+
+/* --- while slurmd is away --------------------------------------------------------------- */
+
+void ledger_notes(const struct ledger *l, struct source_notes *ret)
+{
+	if (!ledger_seq_read(&l->file->notes_seq, ret, &l->file->notes, sizeof(*ret)) ||
+	    ret->n > SOURCE_MAX_COUNTERS || ret->base_mono_ns != ledger_current(l)->t_mono_ns)
+		ret->n = 0;
+}
+
+int ledger_note_away(struct ledger *l, const char *dir, ledger_note_fn *fn, void *arg)
+{
+	const struct ledger_page *page = ledger_current(l);
+	struct source_notes notes;
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+	uint32_t seq;
+	int rc = make_path(path, sizeof(path), dir, l->node, NULL);
+
+	if (rc < 0)
+		return rc;
+	if (ledger_is_replaced(l, dir))
+		return -ESTALE;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	ledger_notes(l, &notes);
+	if (!notes.n)
+		notes = (struct source_notes){ .base_mono_ns = page->t_mono_ns };
+	fn(arg, page, &notes);
+	seq = ledger_seq_begin(&l->file->notes_seq);
+	ledger_seq_write(&l->file->notes, &notes, sizeof(notes));
+	ledger_seq_end(&l->file->notes_seq, seq);
+	(void)flock(fd, LOCK_UN); /* a child of fork() may have a copy of the fd for a moment */
+	return 0;
 }

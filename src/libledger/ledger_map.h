@@ -56,6 +56,8 @@ struct ledger_file {
 	struct cgmount_points mounts; /* as slurmd sees them; each slurmstepd inherits them */
 	_Atomic uint32_t slices_seq;  /* odd: being written */
 	struct gpu_slices slices;
+	_Atomic uint32_t notes_seq; /* odd: being written */
+	struct source_notes notes;
 	struct ledger_page page[2];
 	struct ledger_slot slot[LEDGER_STEPS];
 };

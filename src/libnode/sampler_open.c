@@ -61,11 +61,15 @@ static int open_weights(struct sampler *s, struct errmsg *err)
 
 static int open_sources(struct sampler *s, struct errmsg *err)
 {
-	const struct source_env env = sources_env(&s->settings);
+	struct source_env env = sources_env(&s->settings);
+	struct source_notes notes;
 	struct errmsg why = { 0 };
-	int rc = sources_open(s->settings.energy_sources, source_builtin, source_nbuiltin, &env, &s->sources,
-			      &why);
+	int rc;
 
+	ledger_notes(s->ledger, &notes);
+	env.notes = &notes; /* rapl copies what it needs */
+	rc = sources_open(s->settings.energy_sources, source_builtin, source_nbuiltin, &env, &s->sources,
+			  &why);
 	if (rc < 0)
 		return errmsg_set(err, rc, "%s", why.text);
 	if (why.text[0])

@@ -148,7 +148,7 @@ static void read_sources(struct sampler *s, struct tick *t, uint32_t cpus)
 	page->late += r->late;
 	page->disagreement_uj += r->disagreement_uj;
 	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
-	t->book.is_lost = r->lost != 0;
+	t->book.is_lost = r->lost || r->unsure;
 	t->book.lag_ns = r->lag_ns;
 	t->ngpus = sources_gpus(s->sources, t->gpu, GPUS_MAX);
 	t->ninstances = sources_instances(s->sources, &t->instance);

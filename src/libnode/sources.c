@@ -141,6 +141,18 @@ static bool takes_domain(struct sources *s, enum source_id id, uint8_t domain)
 	return *owner == id || (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
 }
 
+/* Notes that a part that is used may lack energy. */
+static void note_unsure(struct sources_entry *e, const struct part *p, struct sources_reading *ret)
+{
+	if (!p->is_unsure)
+		return;
+	ret->unsure |= 1u << p->domain;
+	logger_log_once(&e->log_unsure, LOGGER_ERROR,
+			"%s: energy of %s may be missing: a counter may have wrapped unseen or began again; "
+			"the energy of what ran is a lower bound; later cases are not logged",
+			source_name(e->id), domain_name((enum domain)p->domain));
+}
+
 static struct part *part_of(struct sources *s, uint8_t domain, uint8_t unit, enum source_id from)
 {
 	struct part *part;
@@ -159,7 +171,7 @@ static struct part *part_of(struct sources *s, uint8_t domain, uint8_t unit, enu
 }
 
 /* Adds the parts of a source to the reading, and returns their energy. */
-static uint64_t take_parts(struct sources *s, const struct sources_entry *e)
+static uint64_t take_parts(struct sources *s, struct sources_entry *e, struct sources_reading *ret)
 {
 	uint64_t sum_uj = 0;
 	uint32_t i;
@@ -174,6 +186,7 @@ static uint64_t take_parts(struct sources *s, const struct sources_entry *e)
 		part->quality = p->quality;
 		part->energy_uj += p->energy_uj;
 		part->idle_mw = p->idle_mw;
+		note_unsure(e, p, ret);
 		sum_uj += p->energy_uj;
 	}
 	return sum_uj;
@@ -253,6 +266,8 @@ static void read_node(struct sources *s, struct remainder_tick *tick, struct sou
 	struct part *other;
 
 	tick->node = whole_node_of(e);
+	if (tick->node)
+		note_unsure(e, tick->node, ret);
 	remainder_load(&s->remainder, own, tick->now_ns);
 	remainder_tick(&s->remainder, tick, &share);
 	if (remainder_save(&s->remainder, own) < 0)
@@ -292,7 +307,7 @@ static uint64_t read_sensors(struct sources *s, uint64_t dt_ns, uint32_t busy_pp
 		if (!e->source || source_is_estimate(e->id))
 			continue;
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
-		parts_uj += take_parts(s, e);
+		parts_uj += take_parts(s, e, ret);
 		if (is_awaited(e))
 			/* sources of lower preference must not be read yet: energy read now would be lost */
 			break;
@@ -334,7 +349,7 @@ static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_
 		read_entry(e, dt_ns, busy_ppm, &state[e->id], ret);
 		if (is_measured || is_open_question)
 			continue;
-		parts_uj += take_parts(s, e);
+		parts_uj += take_parts(s, e, ret);
 		if (s->is_auto && s->nopen > 1)
 			logger_log_once(&s->log_estimate, LOGGER_INFO,
 					"%s: an estimate is used, as no source measures CPU or node",
@@ -387,6 +402,7 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 		ret->is_tainted |= is_used(s, e) && (e->rc < 0 || e->is_late || e->last.rejected);
 	}
 
+	ret->is_tainted |= ret->unsure != 0;
 	ret->nparts = s->nparts;
 	memcpy(ret->part, s->part, s->nparts * sizeof(s->part[0]));
 	memcpy(ret->from, s->from, sizeof(ret->from));

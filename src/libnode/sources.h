@@ -52,6 +52,7 @@ struct sources_reading {
 	 * could not be read for SOURCES_AWAIT_NS.
 	 */
 	uint32_t lost;
+	uint32_t unsure; /* a bit 1 << enum domain for each that may lack energy before this tick (part.h) */
 	uint64_t lag_ns; /* the largest lag of the sources in use */
 	int failed;	 /* -errno of a source that could not be read at all; 0: there is none */
 	enum source_id failed_id;

@@ -25,7 +25,7 @@ struct sources_entry {
 	bool is_late;
 	struct reading last;
 	struct logger_trouble failed, late, lost;
-	struct logger_once log_rejected;
+	struct logger_once log_rejected, log_unsure;
 };
 
 struct sources {

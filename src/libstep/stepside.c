@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libmeter/activity/pressure.h"
+#include "src/libmeter/sensor/rapl/rapl_note.h"
 #include "src/libstep/steplive.h"
 #include "src/libstep/stepmemory.h"
 #include "src/libstep/stepprobes.h"
@@ -41,6 +43,7 @@ struct stepside {
 	struct steptrace *trace;	    /* NULL: no --ceems-trace */
 	struct stepprofile *profile;	    /* NULL: no --ceems-profile */
 	bool has_whole_node;
+	uint64_t noted_ns; /* when this process last tried to read RAPL's counters for slurmd */
 	struct step_detail detail;
 	uint64_t tick_ns; /* longest wait for a tick */
 	uint64_t open_ns;
@@ -263,8 +266,37 @@ void stepside_set_memory(struct stepside *st, uint64_t job_mb, uint64_t step_mb,
 	ledger_set_memory(st->ledger, st->slot, job_mb, step_mb, limit_mb);
 }
 
+static void note_rapl(void *arg, const struct ledger_page *page, struct source_notes *notes)
+{
+	const struct stepside *st = arg;
+	uint64_t now = clock_mono_ns();
+
+	if (now - notes->last_mono_ns < STEPSIDE_NOTE_NS)
+		return; /* another step has just read them */
+	rapl_note(st->settings->sys_root, &page->state[SOURCE_RAPL], now - page->t_mono_ns, notes);
+	notes->last_mono_ns = now;
+	logger_debug("slurmd has not ticked for %" PRIu64 " s; RAPL is read for it",
+		     (now - page->t_mono_ns) / NSEC_PER_SEC);
+}
+
+/* Reads RAPL's counters in place of a slurmd that has not ticked for longer than a SampleInterval. */
+static void stand_in(struct stepside *st)
+{
+	/* may be read from a page that changes: if it does, slurmd lives */
+	const struct ledger_page *page = ledger_current(st->ledger);
+	uint64_t now = clock_mono_ns();
+
+	if (now - page->t_mono_ns < st->settings->sample_interval_ns + STEPSIDE_AWAY_NS ||
+	    now - st->noted_ns < STEPSIDE_NOTE_NS || !page->state[SOURCE_RAPL].ncounters)
+		return;
+	st->noted_ns = now;
+	if (ledger_note_away(st->ledger, st->settings->ledger_dir, note_rapl, st) < 0)
+		return; /* slurmd lives, or another step reads them */
+}
+
 void stepside_poll(struct stepside *st)
 {
+	stand_in(st);
 	if (st->live)
 		steplive_poll(st->live);
 }

@@ -36,6 +36,12 @@
  * wait delays no job, because a job ends only after its last step.
  */
 #define STEPSIDE_OTHERS_NS (60 * UINT64_C(1000000000))
+/*
+ * A slurmstepd that Slurm polls reads RAPL's counters if slurmd has not ticked for a SampleInterval and
+ * STEPSIDE_AWAY_NS, unless one has read them in the last STEPSIDE_NOTE_NS.
+ */
+#define STEPSIDE_AWAY_NS (2 * UINT64_C(1000000000))
+#define STEPSIDE_NOTE_NS (5 * UINT64_C(1000000000))
 /* Longest wait of one write to the user's stderr if no process reads it. */
 #define STEPSIDE_REPORT_MS 200
 

@@ -140,4 +140,41 @@ after=$(job_energy_uj "$job")
 ok $? "the job had $before uJ, and $after uJ with the time without slurmd"
 is "$(job_acct "$job" ConsumedEnergyRaw)" $(((after + 500000) / 1000000)) "sacct has it all"
 is "$(usage "$job" extern In ic/ceems_nodes)" 1 "  and calls it complete"
+
+# slurmd is away while a counter with a range of 40 kJ wraps: the slurmstepd of a running step reads it
+zone=$DIR/sysroot/n1/sys/class/powercap/intel-rapl:0
+counter_uj=30000000000
+count() {
+	counter_uj=$(((counter_uj + $1) % 40000000001))
+	printf '%012d\n' "$counter_uj" | dd of="$zone/energy_uj" conv=notrunc bs=64 iflag=fullblock status=none
+}
+has_read() {
+	[ "$(grep -c "RAPL is read for it" "$LOG_DIR/slurmd.n1.log")" -ge "$1" ]
+}
+has_measured() {
+	[ "$(ledger .measured.total_uj)" -ge "$1" ]
+}
+"$cluster" kill "$DIR" slurmd n1
+rm -f "$DIR"/run/ceems/n1.ledger
+echo 40000000000 >"$zone/max_energy_range_uj"
+printf '%012d\n' "$counter_uj" >"$zone/energy_uj"
+printf '%s\n' "$conf_good" >"$CEEMS_CONF"
+: >"$LOG_DIR/slurmd.n1.log"
+"$cluster" start-daemon "$DIR" slurmd n1
+job=$(submit user1 -n1 -o /dev/null --wrap 'exec sleep 1000')
+wait_for 60 has_step "$job" batch
+count 1000000
+wait_for 30 has_measured 1000000
+ok $? "a counter moves"
+"$cluster" kill "$DIR" slurmd n1 -KILL
+for times in 1 2 3; do
+	wait_for 60 has_read $times
+	count 14000000000
+done
+wait_for 60 has_read 4
+ok $? "a slurmstepd reads it while slurmd is away"
+passes "slurmd is started again" "$cluster" start-daemon "$DIR" slurmd n1
+wait_for 30 has_measured 2000000000
+is "$(ledger .measured.total_uj)" 42001000000 "the energy of the wraps is not lost"
+as user1 scancel "$job"
 done_testing

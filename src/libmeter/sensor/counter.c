@@ -44,7 +44,7 @@ uint64_t counter_sure_ns(uint64_t range_uj, uint64_t sure_w)
 }
 
 /* Moves the base to a reading that is believed. */
-static void settle(struct counter *c, uint64_t *base_uj, uint64_t cur_uj)
+static void counter_settle(struct counter *c, uint64_t *base_uj, uint64_t cur_uj)
 {
 	if (cur_uj != *base_uj) {
 		c->has_moved = true;
@@ -53,6 +53,7 @@ static void settle(struct counter *c, uint64_t *base_uj, uint64_t cur_uj)
 	*base_uj = cur_uj;
 	c->age_ns = 0;
 	c->doubt.is_set = false;
+	c->note.after_ns = 0;
 }
 
 /*
@@ -71,11 +72,45 @@ static bool is_reset(const struct counter *c, uint64_t base_uj)
 	return d->moves >= COUNTER_RESET_MOVES || (d->moves && d->since_ns >= COUNTER_RESET_NS);
 }
 
-static void doubt(struct counter *c, uint64_t cur_uj)
+static void counter_doubt_value(struct counter *c, uint64_t cur_uj)
 {
 	/* a value above the range cannot be a new base, either */
 	if (cur_uj <= c->range_uj)
 		c->doubt = (struct counter_doubt){ .is_set = true, .first_uj = cur_uj, .last_uj = cur_uj };
+}
+
+void counter_note_add(struct counter_note *n, uint64_t range_uj, uint64_t max_w, uint64_t raw_uj,
+		      uint64_t after_ns)
+{
+	uint64_t dt_ns = after_ns - n->after_ns;
+	uint64_t uj;
+	bool wrapped;
+
+	if (after_ns <= n->after_ns ||
+	    counter_delta(n->raw_uj, raw_uj, range_uj, counter_bound_uj(max_w, dt_ns), &uj, &wrapped) < 0)
+		return;
+	n->raw_uj = raw_uj;
+	n->used_uj = wide_add(n->used_uj, uj);
+	n->after_ns = after_ns;
+	n->gap_ns = dt_ns > n->gap_ns ? dt_ns : n->gap_ns;
+}
+
+/* Continues the counter's note with a reading of our own. False: there is no note for this base. */
+static bool follow_note(struct counter *c, uint64_t base_uj, uint64_t cur_uj, uint64_t *ret_delta_uj,
+			bool *ret_wrapped)
+{
+	struct counter_note n = c->note;
+	uint64_t before_ns = n.after_ns;
+
+	if (!n.after_ns || n.base_uj != base_uj)
+		return false;
+	counter_note_add(&n, c->range_uj, c->max_w, cur_uj, c->age_ns);
+	if (n.after_ns == before_ns)
+		return false;
+	c->is_unsure = c->sure_ns && n.gap_ns > c->sure_ns;
+	*ret_delta_uj = n.used_uj;
+	*ret_wrapped = n.used_uj != cur_uj - base_uj;
+	return true;
 }
 
 int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint64_t dt_ns,
@@ -88,6 +123,10 @@ int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint6
 	int rc;
 
 	counter_miss(c, dt_ns);
+	if (follow_note(c, *base_uj, cur_uj, ret_delta_uj, ret_wrapped)) {
+		counter_settle(c, base_uj, cur_uj);
+		return 0;
+	}
 	rc = counter_delta(*base_uj, cur_uj, c->range_uj, counter_bound_uj(c->max_w, c->age_ns), &delta,
 			   &wrapped);
 	fits_doubt = d->is_set &&
@@ -103,11 +142,11 @@ int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint6
 		c->is_unsure = fits_doubt || (c->sure_ns && c->age_ns > c->sure_ns);
 		*ret_delta_uj = delta;
 		*ret_wrapped = wrapped;
-		settle(c, base_uj, cur_uj);
+		counter_settle(c, base_uj, cur_uj);
 		return 0;
 	}
 	if (!fits_doubt) {
-		doubt(c, cur_uj);
+		counter_doubt_value(c, cur_uj);
 		return rc;
 	}
 	d->last_uj = cur_uj;
@@ -119,7 +158,7 @@ int counter_advance(struct counter *c, uint64_t *base_uj, uint64_t cur_uj, uint6
 	c->is_unsure = true;
 	*ret_delta_uj = d->gained_uj;
 	*ret_wrapped = gained_wrapped;
-	settle(c, base_uj, cur_uj);
+	counter_settle(c, base_uj, cur_uj);
 	return 0;
 }
 

@@ -58,12 +58,29 @@ uint64_t counter_sure_ns(uint64_t range_uj, uint64_t sure_w);
 #define COUNTER_RESET_MOVES 6
 #define COUNTER_RESET_NS UINT64_C(60000000000)
 
-/* What counter_advance() remembers besides the base. Set the first two, perhaps sure_ns, and zero the rest. */
+/*
+ * What a counter was seen to count since its base while its owner was away. Other processes read it
+ * with counter_note_add(), so that it does not wrap unseen.
+ */
+struct counter_note {
+	uint64_t base_uj;  /* the base from which on used_uj counts */
+	uint64_t raw_uj;   /* the last value */
+	uint64_t used_uj;  /* from the base to that value, over any number of wraps */
+	uint64_t after_ns; /* when it was read, since the base was read; 0: there is no note */
+	uint64_t gap_ns;   /* the longest time between two readings */
+};
+
+/* Adds the reading RAW_UJ, AFTER_NS after the base, to N. An implausible value is left out. */
+void counter_note_add(struct counter_note *n, uint64_t range_uj, uint64_t max_w, uint64_t raw_uj,
+		      uint64_t after_ns);
+
+/* What counter_advance() remembers besides the base. Set the first two, perhaps sure_ns; zero the rest. */
 struct counter {
 	uint64_t range_uj; /* UINT64_MAX: unknown, so any step back is a reset */
 	uint64_t max_w;
-	uint64_t sure_ns; /* of counter_sure_ns(); 0: the counter does not wrap */
-	uint64_t age_ns;  /* since the base was read; saved together with the base */
+	uint64_t sure_ns;	  /* of counter_sure_ns(); 0: the counter does not wrap */
+	uint64_t age_ns;	  /* since the base was read; saved together with the base */
+	struct counter_note note; /* set by the caller, for the base of an earlier process */
 	/*
 	 * Set by the last successful counter_advance(): energy may be missing in its result, because the
 	 * counter may have wrapped unseen, or was reset.

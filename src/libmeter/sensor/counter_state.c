@@ -44,6 +44,19 @@ int counter_state_advance(struct counter *c, struct source_state *state, const c
 	return rc;
 }
 
+void counter_state_note(const struct counter *c, struct source_state *state, const char *name,
+			uint64_t raw_uj, uint64_t since_ns, struct counter_note *n)
+{
+	const uint64_t *base = source_state_find(state, name);
+	const uint64_t *age = source_state_find(state, age_name_of(name).text);
+
+	if (!base)
+		return;
+	if (!n->after_ns)
+		*n = (struct counter_note){ .base_uj = *base, .raw_uj = *base };
+	counter_note_add(n, c->range_uj, c->max_w, raw_uj, since_ns + (age ? *age : 0));
+}
+
 void counter_state_forget(struct counter *c, struct source_state *state, const char *name)
 {
 	source_state_drop(state, age_name_of(name).text);

@@ -19,6 +19,13 @@
 int counter_state_advance(struct counter *c, struct source_state *state, const char *name, int read_rc,
 			  uint64_t cur_uj, uint64_t dt_ns, uint64_t *ret_uj, bool *ret_wrapped) _must_check_;
 
+/*
+ * Notes the value RAW_UJ of a counter, SINCE_NS after the tick that made STATE. N is zeroed at first.
+ * Does nothing if STATE has no base of the counter.
+ */
+void counter_state_note(const struct counter *c, struct source_state *state, const char *name,
+			uint64_t raw_uj, uint64_t since_ns, struct counter_note *n);
+
 /* Forgets the base, so that the next reading is the first. */
 void counter_state_forget(struct counter *c, struct source_state *state, const char *name);
 

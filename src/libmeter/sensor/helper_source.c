@@ -317,6 +317,7 @@ static int book_counter(struct meter *m, struct source_state *state, uint64_t uj
 	}
 	*base_ns = t_ns;
 	part->energy_uj += used_uj;
+	part->is_unsure |= m->counter.is_unsure;
 	return 0;
 }
 

@@ -45,6 +45,11 @@ struct part {
 	 * starts here.
 	 */
 	bool is_new_base;
+	/*
+	 * Only in a source's reading: energy before this reading may be missing in energy_uj. A counter may
+	 * have wrapped unseen, or was reset.
+	 */
+	bool is_unsure;
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
 	/*
 	 * Idle power. In a reading, only what the source itself states (the model); partbook_note() sets what

@@ -13,6 +13,7 @@
 
 #include "src/libcore/domain.h"
 #include "src/libcore/gpuvalue.h"
+#include "src/libmeter/sensor/counter.h"
 #include "src/libmeter/sensor/part.h"
 #include "src/libutil/errmsg.h"
 
@@ -29,6 +30,21 @@ struct source_state {
 	uint32_t ncounters;
 	uint32_t pad;
 	struct source_counter counter[SOURCE_MAX_COUNTERS];
+};
+
+/*
+ * What slurmstepds read of a source's counters while no slurmd did, since the tick at base_mono_ns.
+ * Kept in the node ledger for the next slurmd.
+ */
+struct source_notes {
+	uint64_t base_mono_ns;
+	uint64_t last_mono_ns;
+	uint32_t n;
+	uint32_t pad;
+	struct source_note {
+		char name[48];
+		struct counter_note note;
+	} note[SOURCE_MAX_COUNTERS];
 };
 
 /* For sources: returns the raw value that is saved as NAME, or NULL. Valid until the next put or drop. */
@@ -110,11 +126,12 @@ struct settings;
 struct source_env {
 	/* for sources with keys of their own; tests of the others leave it NULL */
 	const struct settings *settings;
-	const char *sys_root;	   /* prefix of /sys and /proc */
-	uint64_t slow_interval_ns; /* time between two requests to a BMC */
-	const char *nvml_library;  /* name or path for dlopen() */
-	const char *rocm_library;  /* path of AMD SMI or ROCm SMI; "auto": the first that can be opened */
-	const char *helper_dir;	   /* folder of the helper programs, which ask sensors that may hang */
+	const char *sys_root;		  /* prefix of /sys and /proc */
+	const struct source_notes *notes; /* of rapl's counters, used by open() only; NULL: none */
+	uint64_t slow_interval_ns;	  /* time between two requests to a BMC */
+	const char *nvml_library;	  /* name or path for dlopen() */
+	const char *rocm_library; /* path of AMD SMI or ROCm SMI; "auto": the first that can be opened */
+	const char *helper_dir;	  /* folder of the helper programs, which ask sensors that may hang */
 	/* Optional: gets each line that a helper program writes, and HEARD_ARG. */
 	void (*heard)(void *arg, enum source_id id, const char *line);
 	void *heard_arg;

@@ -18,6 +18,8 @@
 #include "cgfolders.h"
 #include "src/libemission/emission.h"
 #include "src/libledger/ledger_book.h"
+#include "src/libledger/ledger_map.h"
+#include "src/libmeter/sensor/rapl/rapl_note.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/fileio.h"
@@ -332,6 +334,72 @@ static void test_suspended(void)
 	folders_remove(&f);
 	ledger_close(l);
 	sampler_destroy(sampler);
+}
+
+static void note_here(void *arg, const struct ledger_page *p, struct source_notes *notes)
+{
+	rapl_note(top, &p->state[SOURCE_RAPL], *(const uint64_t *)arg, notes);
+}
+
+/*
+ * slurmd is away for five minutes at 400 W and more, so that the counter wraps. With the readings of
+ * slurmstepds all energy is booked. Without, what ran gets a lower bound.
+ */
+static void test_away(void)
+{
+	const struct ledger_identity id = { .job_id = 8,
+					    .het_comp = LEDGER_HET_NONE,
+					    .job_cpus = 1,
+					    .step_cpus = 1,
+					    .job_mem_mb = 100,
+					    .step_mem_mb = 100 };
+	int has_notes;
+
+	for (has_notes = 0; has_notes < 2; has_notes++) {
+		struct settings s = settings_for_test();
+		struct account step = { 0 };
+		struct sampler *sampler = create(&s);
+		struct ledger *l = NULL;
+		uint64_t before_uj, t_ns;
+		unsigned int slot;
+
+		if (!ok(sampler && ledger_open(s.ledger_dir, "n1", true, &l, NULL) == 0, "a node"))
+			break;
+		sampler_tick(sampler);
+		require(ledger_claim(l, &id, &slot) == 0);
+		feed(1000000, 10, 3);
+		sampler_tick(sampler);
+		t_ns = 0;
+		is_int(ledger_note_away(l, s.ledger_dir, note_here, &t_ns), -EBUSY,
+		       "slurmd lives: nothing is noted");
+		sampler_destroy(sampler);
+		ledger_map_page(l, atomic_load(&l->file->turns))->t_mono_ns -= 300 * NSEC_PER_SEC;
+		before_uj = account_total_uj(&ledger_current(l)->measured);
+		for (t_ns = 30 * NSEC_PER_SEC; t_ns < 300 * NSEC_PER_SEC; t_ns += 30 * NSEC_PER_SEC) {
+			feed(UINT64_C(30000000000), 1000, 3);
+			if (has_notes)
+				is_int(ledger_note_away(l, s.ledger_dir, note_here, &t_ns), 0, "noted");
+		}
+		feed(UINT64_C(30000000000), 1000, 3);
+		sampler = create(&s);
+		if (!ok(sampler != NULL, "slurmd is back"))
+			break;
+		sampler_tick(sampler);
+		is_u64(account_total_uj(&ledger_current(l)->measured) - before_uj,
+		       has_notes ? UINT64_C(300000010000) : UINT64_C(300000010000) - RANGE_UJ - 1,
+		       has_notes ? "all energy is booked" : "a range is missing");
+		fed_uj -= has_notes ? 0 : RANGE_UJ + 1;
+		is_int(ledger_step_energy(l, slot, &step), 0, "a step that ran meanwhile");
+		ok((step.lost_ns == 0) == has_notes, "  has %s", has_notes ? "its energy" : "a lower bound");
+		feed(1000000, 10, 3);
+		sampler_tick(sampler);
+		sampler_tick(sampler);
+		require(ledger_finish(l, slot, 0, 0, &step) < 0);
+		ledger_leave(l, slot);
+		sampler_tick(sampler);
+		ledger_close(l);
+		sampler_destroy(sampler);
+	}
 }
 
 static void test_fields(const struct settings *s)
@@ -649,6 +717,7 @@ int main(void)
 	test_due();
 	test_lost();
 	test_suspended();
+	test_away();
 	test_thread();
 	test_cpus();
 	check_conserved(&s, "after the thread, too");

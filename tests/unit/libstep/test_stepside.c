@@ -587,6 +587,45 @@ static void test_lost_source(const char *dir, bool is_lost)
 	rig_close(&r);
 }
 
+/* While slurmd is away, RAPL is read in its place, once in STEPSIDE_NOTE_NS; not while it lives. */
+static void test_stands_in(const char *dir)
+{
+	struct rig r = { .dir = dir, .node = "n1" };
+	const struct ledger_identity id = { .job_id = 5, .het_comp = LEDGER_HET_NONE };
+	struct source_notes notes;
+	struct ledger_page *page;
+	char cmd[512];
+
+	if (!rig_open(&r, 4, 0, 0))
+		return;
+	(void)snprintf(
+		cmd, sizeof(cmd),
+		"d='%s'/sys/class/powercap/intel-rapl:0; mkdir -p \"$d\" && echo package-0 >\"$d/name\" && "
+		"echo 1000 >\"$d/max_energy_range_uj\" && echo 7 >\"$d/energy_uj\"",
+		dir);
+	is_int(system(cmd), 0, "a counter");
+	(void)snprintf(r.s.sys_root, sizeof(r.s.sys_root), "%s", dir);
+	page = ledger_map_page(r.sampler.l, atomic_load(&r.sampler.l->file->turns));
+	is_int(source_state_put(&page->state[SOURCE_RAPL], "intel-rapl:0", 990), 0, "its base");
+	page->t_mono_ns -= 60 * NSEC_PER_SEC;
+	stepside_poll(r.st);
+	ledger_notes(r.sampler.l, &notes);
+	is_u64(notes.n, 0, "slurmd holds the ledger, so it is not away");
+	stepside_close(r.st);
+	is_int(stepside_open(&r.s, "n1", &id, &no_cores, &r.st, NULL), 0, "another step");
+	fake_stop(&r.sampler);
+	stepside_poll(r.st);
+	is_int(fake_start(&r.sampler, dir, "n1", NULL), 0, "slurmd is back");
+	ledger_notes(r.sampler.l, &notes);
+	ok(notes.n == 1 && notes.note[0].note.used_uj == 18 &&
+		   notes.note[0].note.after_ns >= 60 * NSEC_PER_SEC,
+	   "it finds what the counter had meanwhile");
+	ok(fake_tick(&r.sampler, 0, 0, 0) == 0, "ticks");
+	ledger_notes(r.sampler.l, &notes);
+	is_u64(notes.n, 0, "and then it is of the past");
+	rig_close(&r);
+}
+
 /* A sampler that is gone when the step begins. */
 static void test_unseen(const char *dir)
 {
@@ -707,6 +746,7 @@ int main(void)
 	test_spread();
 	test_no_sampler(dir);
 	test_life(dir);
+	test_stands_in(dir);
 	test_unseen(dir);
 	test_counted_by_spank(dir);
 	test_lost_source(dir, false);

@@ -326,6 +326,7 @@ static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 		one = counter_state_advance(&m->counter, state, m->name, one, scan.value[i].energy_uj, dt_ns,
 					    &part->energy_uj, &wrapped);
 		part->is_new_base = one == 1;
+		part->is_unsure = one == 0 && m->counter.is_unsure;
 		out.rejected += one < 0 && one != -EALREADY;
 	}
 	if (rc == -EALREADY)

@@ -371,6 +371,8 @@ static int read_event(struct powerpmu *p, const struct event *e, uint64_t *ret_u
 
 int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state, struct reading *ret)
 {
+	/* what was used since an earlier slurmd's last reading is lost */
+	bool is_unsure = !p->was_read && state->ncounters;
 	struct reading out = { 0 };
 	size_t good = 0;
 	size_t i;
@@ -390,6 +392,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 		rc = counter_state_advance(&e->counter, state, e->name, rc, now_uj, dt_ns, &uj, &wrapped);
 		part->energy_uj += uj; /* the dies of a package belong to one unit */
 		part->is_new_base |= rc == 1;
+		part->is_unsure |= is_unsure || (rc == 0 && e->counter.is_unsure);
 		out.rejected += rc < 0;
 	}
 	if (!good)

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "src/libcore/settings.h"
 #include "src/libmeter/sensor/counter_state.h"
 #include "src/libmeter/sensor/rapl/powerpmu.h"
 #include "src/libmeter/sensor/rapl/rapl_zone.h"
@@ -116,6 +117,28 @@ static void rapl_close(struct source *s)
 	free(s);
 }
 
+/* Returns the note of the counter NAME. after_ns is 0: there is none. */
+static struct counter_note note_of(const struct source_notes *notes, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; notes && i < notes->n; i++)
+		if (!strncmp(notes->note[i].name, name, sizeof(notes->note[i].name)))
+			return notes->note[i].note;
+	return (struct counter_note){ 0 };
+}
+
+/*
+ * A reading is unsure after a gap in which the counter may have wrapped at a power that no hardware has for
+ * seconds. At each of the site's SampleIntervals, what the hardware is rated for must do.
+ */
+static uint64_t rapl_sure_ns(const struct settings *settings, uint64_t sure_ns)
+{
+	uint64_t interval_ns = settings ? settings->sample_interval_ns / 4 * 5 : 0;
+
+	return sure_ns > interval_ns ? sure_ns : interval_ns;
+}
+
 static int open_powercap(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
 	struct rapl_zone *found = NULL;
@@ -146,8 +169,9 @@ static int open_powercap(const struct source_env *env, struct source **ret, stru
 
 		z->z = found[i];
 		z->mirror_of = -1;
-		z->counter.range_uj = z->z.range_uj;
-		z->counter.max_w = z->z.kind == RAPL_PSYS ? COUNTER_PLATFORM_MAX_W : COUNTER_PACKAGE_MAX_W;
+		z->counter = rapl_zone_counter(&z->z);
+		z->counter.sure_ns = rapl_sure_ns(env->settings, z->counter.sure_ns);
+		z->counter.note = note_of(env->notes, z->z.name);
 		rc = fileio_pread_u64(z->z.fd, &v);
 		if (rc == 0)
 			readable++;
@@ -187,7 +211,8 @@ static int open_pmu(const struct source_env *env, struct source **ret, struct er
 
 /*
  * Tries powercap first, since it counts while slurmd restarts. Its wraps do no harm: at any rated
- * power, a wrap takes longer than the longest SampleInterval.
+ * power, a wrap takes longer than the longest SampleInterval, and while slurmd is away, slurmstepds read
+ * the counters (rapl_note.h).
  */
 static int rapl_open(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
@@ -297,6 +322,7 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 		out.wraps += wrapped;
 		part->energy_uj += uj;
 		part->is_new_base |= rc == 1;
+		part->is_unsure |= rc == 0 && z->counter.is_unsure;
 	}
 	if (!good)
 		return -EIO;

@@ -234,6 +234,18 @@ out:
 	return 0;
 }
 
+struct counter rapl_zone_counter(const struct rapl_zone *z)
+{
+	bool is_psys = z->kind == RAPL_PSYS;
+
+	return (struct counter){
+		.range_uj = z->range_uj,
+		.max_w = is_psys ? COUNTER_PLATFORM_MAX_W : COUNTER_PACKAGE_MAX_W,
+		.sure_ns = counter_sure_ns(z->range_uj,
+					   is_psys ? COUNTER_PLATFORM_SURE_W : COUNTER_PACKAGE_SURE_W),
+	};
+}
+
 void rapl_zone_free(struct rapl_zone *zones, size_t n)
 {
 	size_t i;

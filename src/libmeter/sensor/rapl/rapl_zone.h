@@ -42,6 +42,8 @@ struct rapl_zone {
  */
 int rapl_zone_scan(const char *sys_root, struct rapl_zone **ret, size_t *ret_n,
 		   struct errmsg *err) _must_check_;
+/* Returns a counter with the limits of zone Z, to be used with its values. */
+struct counter rapl_zone_counter(const struct rapl_zone *z);
 void rapl_zone_free(struct rapl_zone *zones, size_t n);
 
 #endif

@@ -311,11 +311,92 @@ static void test_histories(void)
 	diag("%u of %u are exact", exact, n);
 }
 
+/* --- slurmd is away ---------------------------------------------------------------------- */
+
+/* Whatever others read meanwhile: what is not exact is unsure, and it is exact if they read often. */
+static void test_away(void)
+{
+	static const uint64_t ranges[] = { UINT64_C(65532610987), RANGE, UINT64_C(4294967295000000) };
+	unsigned int n, i, wrong = 0, sure = 0, unsure_without_reason = 0;
+
+	for (n = 0; n < HISTORIES; n++) {
+		uint64_t range = ranges[n % 3];
+		struct counter c = { .range_uj = range,
+				     .max_w = COUNTER_PACKAGE_MAX_W,
+				     .sure_ns = counter_sure_ns(range, COUNTER_PACKAGE_SURE_W) };
+		const uint64_t first_uj = rnd(range);
+		const uint64_t longest_ns = (n % 2 ? 30 : 90) * NSEC_PER_SEC;
+		unsigned int polls = (unsigned int)rnd(40);
+		uint64_t base_uj = first_uj, used_uj = 0, t_ns = 0, uj = 0;
+		bool wrapped;
+
+		c.note = (struct counter_note){ .base_uj = base_uj, .raw_uj = base_uj };
+		for (i = 0; i <= polls; i++) {
+			uint64_t dt_ns = 1 + rnd(longest_ns);
+
+			used_uj += rnd(POWER_MAX_W) * dt_ns / 1000;
+			t_ns += dt_ns;
+			if (i < polls)
+				counter_note_add(&c.note, range, c.max_w, (first_uj + used_uj) % (range + 1),
+						 t_ns);
+		}
+		if (counter_advance(&c, &base_uj, (first_uj + used_uj) % (range + 1), t_ns, &uj, &wrapped) <
+		    0)
+			uj = 0, c.is_unsure = true;
+		wrong += uj > used_uj || (uj != used_uj && !c.is_unsure);
+		sure += !c.is_unsure;
+		unsure_without_reason += c.is_unsure && longest_ns < c.sure_ns;
+	}
+	ok(!wrong && !unsure_without_reason, "away: %u of %u histories are exact, the others unsure", sure,
+	   n);
+}
+
+static void test_unsure(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t range_uj, note_base_uj, after_s, dt_s;
+		uint64_t uj;
+		bool is_unsure;
+	} t[] = {
+		{ "36 s on AMD", UINT64_C(65532610987), 0, 0, 36, 24800000, false },
+		{ "38 s on AMD", UINT64_C(65532610987), 0, 0, 38, 24800000, true },
+		{ "38 s on AMD, a note", UINT64_C(65532610987), 7, 20, 38, UINT64_C(65532610987) + 24800001,
+		  false },
+		{ "a note of another base", UINT64_C(65532610987), 8, 20, 38, 24800000, true },
+		{ "a note that is not of that time", UINT64_C(65532610987), 7, 39, 38, 24800000, true },
+		{ "two minutes on Intel", RANGE, 0, 0, 120, 24800000, false },
+		{ "three minutes on Intel", RANGE, 0, 0, 180, 24800000, true },
+		{ "an hour, 64 bits", UINT64_MAX, 0, 0, 3600, 24800000, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct counter c = { .range_uj = t[i].range_uj,
+				     .max_w = COUNTER_PACKAGE_MAX_W,
+				     .sure_ns = counter_sure_ns(t[i].range_uj, COUNTER_PACKAGE_SURE_W),
+				     .note = { .base_uj = t[i].note_base_uj,
+					       .raw_uj = 0,
+					       .used_uj = t[i].range_uj - 6,
+					       .after_ns = t[i].after_s * NSEC_PER_SEC,
+					       .gap_ns = t[i].after_s * NSEC_PER_SEC } };
+		uint64_t base_uj = 7, uj = 0;
+		bool wrapped;
+
+		ok(counter_advance(&c, &base_uj, 24800007, t[i].dt_s * NSEC_PER_SEC, &uj, &wrapped) == 0 &&
+			   uj == t[i].uj && c.is_unsure == t[i].is_unsure,
+		   "%s: %s", t[i].name, t[i].is_unsure ? "unsure" : "sure");
+		ok(wrapped == (uj > RANGE || uj > t[i].range_uj), "  wrapped only where it did");
+	}
+}
+
 int main(void)
 {
 	test_delta();
 	test_bound();
 	test_advance();
 	test_histories();
+	test_away();
+	test_unsure();
 	return done_testing();
 }
