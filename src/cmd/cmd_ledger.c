@@ -93,10 +93,11 @@ static void print_part(const struct ledger_part *part)
 {
 	char now[32];
 	char idle[32];
+	char unit[8];
 
 	printf("%s", domain_name(part->domain));
 	if (part->domain != DOMAIN_OTHER)
-		printf(" %u", part->unit);
+		printf(" %s", domain_unit_name(part->domain, part->unit, unit));
 	printf(" from %s%s, now %s, ", source_name(part->source),
 	       part->quality == QUALITY_ESTIMATE ? " (an estimate)" : "",
 	       watts(part->power_mw, now, sizeof(now)));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/libcore/domain.h"
 
+#include <stdio.h>
+
 #include "src/libcore/settings.h"
 
 const struct domain_info domain_table[DOMAIN_N] = {
@@ -14,6 +16,14 @@ const struct domain_info domain_table[DOMAIN_N] = {
 const char *domain_name(enum domain d)
 {
 	return (unsigned int)d < DOMAIN_N ? domain_table[d].name : "?";
+}
+
+const char *domain_unit_name(enum domain d, unsigned int unit, char buf[8])
+{
+	if (unit == SOCKET_UNKNOWN && (d == DOMAIN_CPU || d == DOMAIN_DRAM))
+		return "all";
+	(void)snprintf(buf, 8, "%u", unit);
+	return buf;
 }
 
 const struct source_info source_table[SOURCE_N] = {

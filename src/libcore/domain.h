@@ -33,13 +33,17 @@ extern const struct domain_info domain_table[DOMAIN_N];
 const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?" for another value */
 
 /*
- * How many parts a domain can have, and how they are numbered. CPU and DRAM: physical_package_id of
- * the socket, or the sockets' order by it if an id is SOCKETS_MAX or above. GPU: N of /dev/nvidiaN,
- * or N of /dev/dri/renderD(128+N); a GPU of several parts has the lowest N of them. A part whose number
- * is above the limit is counted with the last part.
+ * How many parts a domain can have, and how they are numbered. CPU and DRAM: the sockets from 0, in the
+ * order of their physical_package_id (topology.h). SOCKET_UNKNOWN: the part's socket is not known, and it
+ * stands for all sockets; so do all parts of a node with more than SOCKETS_MAX. GPU: N of /dev/nvidiaN, or N
+ * of /dev/dri/renderD(128+N); a GPU of several parts has the lowest N of them. A GPU whose number is above the
+ * limit is counted with the last one.
  */
-#define SOCKETS_MAX 8
+#define SOCKETS_MAX 16
+#define SOCKET_UNKNOWN SOCKETS_MAX
 #define GPUS_MAX 64 /* eight MI300X have 64 render nodes, partitioned or not */
+/* Returns the unit as text: "0", or "all" for SOCKET_UNKNOWN. BUF is used for a number. */
+const char *domain_unit_name(enum domain d, unsigned int unit, char buf[8]);
 
 /* The energy sources, by the places in sources.def, which are the order of preference. */
 enum source_id {

@@ -2,11 +2,13 @@
 #include "src/libnode/nodecpu.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/libmeter/activity/cputime.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/logger.h"
 #include "src/libutil/pages.h"
 #include "src/libutil/util.h"
 
@@ -38,6 +40,11 @@ static int setup(struct nodecpu *n, const char *sys_root, struct errmsg *err)
 	rc = topology_read(sys_root, n->count, &n->topology);
 	if (rc < 0)
 		return errmsg_errno(err, rc, "topology");
+	if (n->topology->npackages > SOCKETS_MAX)
+		logger_info("this node has %" PRIu32
+			    " sockets, more than %d: the energy of processors and memory "
+			    "is split as if it were one socket",
+			    n->topology->npackages, SOCKETS_MAX);
 	n->cpu_ns = pages_alloc(n->topology->ncpus * sizeof(*n->cpu_ns));
 	return n->cpu_ns ? 0 : errmsg_errno(err, -ENOMEM, "processors");
 }

@@ -63,9 +63,12 @@ static void put_domains(struct writer *w, const struct prom_family *f, const uin
 static void put_part(struct writer *w, const struct prom_family *f, const struct ledger_part *p,
 		     uint64_t value, const char *idle)
 {
-	prom_put(&w->prom, f, value, ",domain=\"%s\",unit=\"%u\",source=\"%s\"%s%s%s",
-		 domain_name((enum domain)p->domain), p->unit, source_name((enum source_id)p->source),
-		 idle ? ",idle=\"" : "", idle ? idle : "", idle ? "\"" : "");
+	char unit[8];
+
+	prom_put(&w->prom, f, value, ",domain=\"%s\",unit=\"%s\",source=\"%s\"%s%s%s",
+		 domain_name((enum domain)p->domain), domain_unit_name(p->domain, p->unit, unit),
+		 source_name((enum source_id)p->source), idle ? ",idle=\"" : "", idle ? idle : "",
+		 idle ? "\"" : "");
 }
 
 static void put_parts(struct writer *w)

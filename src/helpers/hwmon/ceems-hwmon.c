@@ -17,6 +17,7 @@
 #include "src/helpers/hwmon/hwmon_chip.h"
 #include "src/helpers/hwmon/hwmon_scan.h"
 #include "src/libcore/domain.h"
+#include "src/libmeter/sensor/topology.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
@@ -108,6 +109,15 @@ static void hwmon_note_unused(struct meters *all, const struct hwmon_sensor *s, 
 		       strcmp(s->label, s->feature) ? " \"%s\": %s" : "%.0s: %s", s->label, text);
 }
 
+/* Returns the socket of a physical package. */
+static uint8_t hwmon_socket(uint64_t package)
+{
+	_cleanup_free_ struct topology *t = NULL;
+
+	return topology_read("", /* ncpus= */ 1, &t) < 0 ? SOCKET_UNKNOWN :
+							   (uint8_t)topology_socket(t, package);
+}
+
 static void hwmon_add(struct meters *all, const struct hwmon_sensor *new)
 {
 	struct hwmon_rail rail = { 0 };
@@ -116,6 +126,8 @@ static void hwmon_add(struct meters *all, const struct hwmon_sensor *new)
 	int rc = hwmon_rail_of(new->chip, new->label, new->nth, &rail, &text);
 	int fd;
 
+	if (rc == 0 && rail.is_package)
+		rail.unit = hwmon_socket(rail.unit);
 	if (rc == 0 && new->is_battery)
 		text = "a battery";
 	if (rc == 0 && !text)

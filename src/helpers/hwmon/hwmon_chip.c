@@ -53,7 +53,7 @@ static const struct row rows[] = {
 	 * and the like are parts of "Chip 0". (The occ driver is for the BMC's side.)
 	 */
 	{ "ibmpowernv", "System", .rail = NODE() },
-	{ "ibmpowernv", "Chip #", .rail = SOCKET(DOMAIN_CPU) },
+	{ "ibmpowernv", "Chip #", .rail = SOCKET(DOMAIN_CPU, .is_package = true) },
 	{ "ibmpowernv", NULL, .why = "a part of its chip or of the system" },
 	/* amd_energy (5.8 to 5.12): RAPL's MSRs, added up in 64 bits by the driver. */
 	{ "amd_energy", "Esocket#", .rail = SOCKET(DOMAIN_CPU) },
@@ -102,7 +102,10 @@ int hwmon_rail_of(const char *chip, const char *label, unsigned int nth, struct 
 			return -ENODATA;
 		}
 		*ret = r->rail;
-		ret->unit = (uint8_t)(unit < SOCKETS_MAX ? unit : SOCKETS_MAX - 1);
+		if (r->rail.is_package)
+			ret->unit = (uint8_t)(unit < UINT8_MAX ? unit : UINT8_MAX);
+		else
+			ret->unit = (uint8_t)(unit < SOCKET_UNKNOWN ? unit : SOCKET_UNKNOWN);
 		return 0;
 	}
 	*ret_why = "not known";

@@ -15,6 +15,7 @@
 struct hwmon_rail {
 	uint8_t domain; /* enum domain */
 	uint8_t unit;
+	bool is_package; /* the unit is that of the physical package with the number UNIT */
 	bool is_whole_node;
 	bool is_summed;	   /* several of this chip are added up, such as one per power supply */
 	bool is_slow;	   /* its driver may ask a BMC, so a reader that must not wait leaves it out */

@@ -135,7 +135,7 @@ static int parse_domain(const char *word, uint8_t *ret)
 
 static unsigned int units_of(uint8_t domain)
 {
-	return domain == DOMAIN_GPU ? GPUS_MAX : domain == DOMAIN_OTHER ? 1 : SOCKETS_MAX;
+	return domain == DOMAIN_GPU ? GPUS_MAX : domain == DOMAIN_OTHER ? 1 : SOCKET_UNKNOWN + 1;
 }
 
 /* Adds a meter. If a restarted helper lists a meter again, it keeps its place and its base. */

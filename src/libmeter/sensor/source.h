@@ -21,7 +21,7 @@
  * The last raw values of a source's counters. They are kept in the node ledger, so that a restarted
  * slurmd goes on from them. NAME identifies the counter ("intel-rapl:0:1"), RAW is its last value.
  */
-#define SOURCE_MAX_COUNTERS 64
+#define SOURCE_MAX_COUNTERS 128 /* 32 sockets with memory, and as many dies */
 struct source_counter {
 	char name[48];
 	uint64_t raw;
@@ -117,7 +117,7 @@ struct source_zone {
 	const char *name;   /* "intel-rapl:0"; borrowed until close() */
 	const char *folder; /* folder of the counter, with a slash at the end */
 	const char *kind;   /* "package", "dram", "psys" */
-	unsigned int index; /* number of the package */
+	unsigned int index; /* number of the socket */
 };
 
 struct settings;

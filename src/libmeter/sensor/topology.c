@@ -15,12 +15,7 @@
 #define CPU_FOLDER "/sys/devices/system/cpu"
 /* The most CPUs that Linux supports (NR_CPUS of x86-64 with MAXSMP); larger numbers are ignored. */
 #define CPUS_MAX 8192
-#define UNKNOWN UINT64_MAX
-
-struct packages {
-	uint64_t id[SOCKETS_MAX]; /* ids of packages, in ascending order */
-	unsigned int n;
-};
+#define UNKNOWN TOPOLOGY_NO_PACKAGE
 
 static int package_of(const char *sys_root, uint32_t cpu, uint64_t *ret)
 {
@@ -62,64 +57,77 @@ static uint32_t count_cpus(const char *sys_root, uint32_t at_least)
 	return at_least;
 }
 
-/* Adds a package id in ascending order; the lowest SOCKETS_MAX are kept. */
-static void add_package(struct packages *p, uint64_t id)
+static int by_id(const void *a, const void *b)
 {
-	unsigned int at = 0;
+	const uint64_t *x = a, *y = b;
 
-	while (at < p->n && p->id[at] < id)
-		at++;
-	if (at == SOCKETS_MAX || (at < p->n && p->id[at] == id))
-		return;
-	if (p->n < SOCKETS_MAX)
-		p->n++;
-	memmove(&p->id[at + 1], &p->id[at], (p->n - at - 1) * sizeof(p->id[0]));
-	p->id[at] = id;
+	return *x < *y ? -1 : *x > *y;
 }
 
-/*
- * Returns the unit of package ID: the ID itself if all ids are valid units, else its index in the sorted ids.
- */
-static unsigned int unit_of(const struct packages *p, uint64_t id, bool are_units)
+/* Sorts the N ids and drops repeated and unknown ones. Returns how many are left. */
+static uint32_t topology_sort(uint64_t *id, uint32_t n)
 {
-	unsigned int at = 0;
+	uint32_t left = 0;
+	uint32_t i;
 
-	if (are_units)
-		return (unsigned int)id;
-	while (at < p->n && p->id[at] < id)
-		at++;
-	return at < SOCKETS_MAX ? at : SOCKETS_MAX - 1;
+	qsort(id, n, sizeof(*id), by_id);
+	for (i = 0; i < n; i++)
+		if (id[i] != UNKNOWN && (!left || id[i] != id[left - 1]))
+			id[left++] = id[i];
+	return left;
+}
+
+static struct topology *topology_alloc(uint32_t n)
+{
+	struct topology *t = calloc(1, sizeof(*t) + n * (sizeof(*t->cpu_package) + sizeof(*t->cpu_socket)));
+
+	if (!t)
+		return NULL;
+	t->ncpus = n;
+	t->cpu_package = (uint64_t *)(t + 1);
+	t->cpu_socket = (uint8_t *)(t->cpu_package + n);
+	return t;
 }
 
 int topology_read(const char *sys_root, uint32_t ncpus, struct topology **ret)
 {
 	uint32_t n = count_cpus(sys_root, ncpus);
-	struct packages packages = { .n = 0 };
 	_cleanup_free_ uint64_t *id = calloc(n + 1, sizeof(*id));
-	struct topology *t = calloc(1, sizeof(*t) + n);
-	bool are_units = true;
+	struct topology *t = topology_alloc(n);
 	uint32_t i;
 
 	if (!t || !id) {
 		free(t);
 		return -ENOMEM;
 	}
-	t->ncpus = n;
+	for (i = 0; i < n; i++)
+		if (package_of(sys_root, i, &t->cpu_package[i]) < 0)
+			t->cpu_package[i] = UNKNOWN;
+	memcpy(id, t->cpu_package, n * sizeof(*id));
+	t->npackages = topology_sort(id, n);
 	for (i = 0; i < n; i++) {
-		if (package_of(sys_root, i, &id[i]) < 0 || id[i] == UNKNOWN) {
-			id[i] = UNKNOWN;
-			continue;
-		}
-		add_package(&packages, id[i]);
-		are_units = are_units && id[i] < SOCKETS_MAX;
-	}
-	for (i = 0; i < n; i++) {
-		if (id[i] != UNKNOWN)
-			t->cpu_socket[i] = (uint8_t)unit_of(&packages, id[i], are_units);
-		else if (packages.n)
+		const uint64_t *at = bsearch(&t->cpu_package[i], id, t->npackages, sizeof(*id), by_id);
+
+		if (at && t->npackages <= SOCKETS_MAX)
+			t->cpu_socket[i] = (uint8_t)(at - id);
+		else if (!at && t->npackages)
 			continue; /* the CPU is offline, or there is no CPU with this number */
 		t->socket_cpus[t->cpu_socket[i]]++;
 	}
 	*ret = t;
 	return 0;
+}
+
+unsigned int topology_socket(const struct topology *t, uint64_t id)
+{
+	uint32_t i;
+
+	if (!t->npackages && id == UNKNOWN)
+		return 0;
+	if (!t->npackages && id < SOCKETS_MAX)
+		return (unsigned int)id;
+	for (i = 0; i < t->ncpus && t->npackages <= SOCKETS_MAX; i++)
+		if (id != UNKNOWN && t->cpu_package[i] == id)
+			return t->cpu_socket[i];
+	return SOCKET_UNKNOWN;
 }

@@ -57,6 +57,7 @@ static void machine_make(struct machine *m)
 	if (!m->topology || !mkdtemp(m->root))
 		exit(99);
 	m->topology->ncpus = FAKE_CPUS;
+	m->topology->cpu_socket = (uint8_t *)(m->topology + 1);
 	for (i = 0; i < FAKE_CPUS; i++)
 		m->topology->cpu_socket[i] = (uint8_t)(i / 2);
 	put(m, "/proc", "meminfo", "MemTotal: 9000 kB\nAnonPages: 4000 kB\nShmem: 1000 kB\n");

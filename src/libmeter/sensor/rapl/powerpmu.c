@@ -36,6 +36,7 @@ static const struct kind {
 struct event {
 	char name[32]; /* name of the counter in the state, such as "energy-pkg cpu0" */
 	const struct kind *kind;
+	uint64_t package;
 	unsigned int unit;
 	int handle;
 	struct scale scale;
@@ -45,7 +46,7 @@ struct event {
 struct powerpmu {
 	const struct perf_event_ops *ops;
 	void *ctx;
-	struct event event[PARTS_MAX];
+	struct event event[SOURCE_MAX_COUNTERS];
 	size_t n;
 	bool was_read;
 };
@@ -183,11 +184,10 @@ struct opening {
 	struct spec spec[ARRAY_SIZE(kinds)];
 	const struct topology *topology;
 	bool is_per_package;
-	unsigned int seen_sockets; /* bit N: the events of socket N are open */
 };
 
 static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k, const struct spec *spec,
-		    uint32_t cpu, unsigned int socket)
+		    uint32_t cpu, uint64_t package, unsigned int socket)
 {
 	struct event *e = &p->event[p->n];
 	struct perf_event_attr attr = { .type = type, .size = sizeof(attr), .config = spec->config };
@@ -200,6 +200,7 @@ static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k, con
 		return handle;
 	*e = (struct event){
 		.kind = k,
+		.package = package,
 		.unit = k->domain == DOMAIN_OTHER ? 0 : socket,
 		.handle = handle,
 		.scale = spec->scale,
@@ -210,20 +211,31 @@ static int open_one(struct powerpmu *p, uint32_t type, const struct kind *k, con
 	return 0;
 }
 
+/* Returns true if the events of the package are open. Where no CPU says its package, there is one. */
+static bool has_package(const struct powerpmu *p, uint64_t package)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->event[i].package == package)
+			return true;
+	return false;
+}
+
 /*
  * Opens all energy events of the PMU on one CPU. With one counter per package, only on
  * the first CPU of a socket.
  */
 static int open_cpu(struct opening *o, uint32_t cpu, struct errmsg *err)
 {
-	unsigned int socket = cpu < o->topology->ncpus ? o->topology->cpu_socket[cpu] : 0;
+	uint64_t package = cpu < o->topology->ncpus ? o->topology->cpu_package[cpu] : TOPOLOGY_NO_PACKAGE;
 	size_t i;
 
-	if (o->is_per_package && o->seen_sockets & 1U << socket)
+	if (o->is_per_package && has_package(o->p, package))
 		return 0;
-	o->seen_sockets |= 1U << socket;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		int rc = o->spec[i].is_there ? open_one(o->p, o->type, &kinds[i], &o->spec[i], cpu, socket) :
+		int rc = o->spec[i].is_there ? open_one(o->p, o->type, &kinds[i], &o->spec[i], cpu, package,
+							topology_socket(o->topology, package)) :
 					       0;
 
 		if (rc < 0)

@@ -19,6 +19,7 @@
 #include "src/libmeter/sensor/rapl/powerpmu.h"
 #include "src/libmeter/sensor/rapl/rapl_zone.h"
 #include "src/libmeter/sensor/source.h"
+#include "src/libmeter/sensor/topology.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/util.h"
@@ -38,7 +39,8 @@
 struct zone {
 	struct rapl_zone z;
 	struct counter counter;
-	int mirror_of; /* index of another zone with the same counter; -1: none */
+	unsigned int socket; /* unit of domain.h */
+	int mirror_of;	     /* index of another zone with the same counter; -1: none */
 };
 
 struct source {
@@ -142,6 +144,7 @@ static uint64_t rapl_sure_ns(const struct settings *settings, uint64_t sure_ns)
 static int open_powercap(const struct source_env *env, struct source **ret, struct errmsg *err)
 {
 	struct rapl_zone *found = NULL;
+	_cleanup_free_ struct topology *topology = NULL;
 	struct source *s = NULL;
 	size_t n = 0;
 	size_t i;
@@ -159,7 +162,7 @@ static int open_powercap(const struct source_env *env, struct source **ret, stru
 	s = calloc(1, sizeof(*s));
 	if (s)
 		s->zone = calloc(n, sizeof(*s->zone));
-	if (!s || !s->zone) {
+	if (!s || !s->zone || topology_read(env->sys_root, /* ncpus= */ 1, &topology) < 0) {
 		rc = errmsg_set(err, -ENOMEM, "rapl: out of memory");
 		goto fail;
 	}
@@ -169,6 +172,8 @@ static int open_powercap(const struct source_env *env, struct source **ret, stru
 
 		z->z = found[i];
 		z->mirror_of = -1;
+		z->socket = z->z.package < 0 ? SOCKET_UNKNOWN :
+					       topology_socket(topology, (uint64_t)z->z.package);
 		z->counter = rapl_zone_counter(&z->z);
 		z->counter.sure_ns = rapl_sure_ns(env->settings, z->counter.sure_ns);
 		z->counter.note = note_of(env->notes, z->z.name);
@@ -276,13 +281,6 @@ static struct part *part_of_node(struct reading *out)
 	return part;
 }
 
-static unsigned int socket_of(const struct zone *z)
-{
-	if (z->z.package < 0)
-		return 0;
-	return z->z.package < SOCKETS_MAX ? (unsigned int)z->z.package : SOCKETS_MAX - 1;
-}
-
 static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
 		     struct reading *ret)
 {
@@ -311,7 +309,7 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 			part = part_of_node(&out);
 		else
 			part = reading_part(&out, z->z.kind == RAPL_DRAM ? DOMAIN_DRAM : DOMAIN_CPU,
-					    socket_of(z), QUALITY_COUNTER);
+					    z->socket, QUALITY_COUNTER);
 		if (rc < 0) {
 			out.rejected++;
 			/* an implausible value was still read */
@@ -371,7 +369,8 @@ static void rapl_describe(const struct source *s, char *buf, size_t size)
 
 /*
  * Lists the zones. CEEMS and node_exporter number them by the package in their label, not by
- * folder. A zone without a package, such as psys, has the number of earlier zones of its kind.
+ * folder; so its socket is the number, as that of a part. If the socket is not known, it is the package, and
+ * without a package, as for psys, the number of earlier zones of the kind.
  */
 static size_t rapl_zones(const struct source *s, struct source_zone *ret, size_t max)
 {
@@ -394,7 +393,9 @@ static size_t rapl_zones(const struct source *s, struct source_zone *ret, size_t
 				.name = z->z.name,
 				.folder = "/sys/class/powercap/",
 				.kind = kinds[k],
-				.index = z->z.package < 0 ? seen : (unsigned int)z->z.package,
+				.index = z->socket < SOCKET_UNKNOWN ? z->socket :
+					 z->z.package < 0	    ? seen :
+								      (unsigned int)z->z.package,
 			};
 			seen++;
 		}

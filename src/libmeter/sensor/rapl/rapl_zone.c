@@ -137,7 +137,7 @@ static bool classify(const struct scan *s, struct found *f)
 		logger_debug("rapl: %s is '%s', which a package contains: not added", f->path, f->label);
 		return false;
 	}
-	if (package && sscanf(package->label, "package-%4d-die-%4d", &f->zone.package, &f->zone.die) == 1)
+	if (package && sscanf(package->label, "package-%9d-die-%9d", &f->zone.package, &f->zone.die) == 1)
 		f->zone.die = -1;
 	return true;
 }

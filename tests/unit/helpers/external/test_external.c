@@ -29,7 +29,7 @@ static void test_text_bad(void)
 		{ "unknown part", "psu energy_joules 1 2\n", "line 1: no such part" },
 		{ "part without number", "cpu energy_joules 1 2\n", "line 1: no such part" },
 		{ "node with a number", "node0 energy_joules 1 2\n", "line 1: no such part" },
-		{ "a socket too many", "cpu8 energy_joules 1 2\n", "line 1: no such part" },
+		{ "a socket too many", "cpu16 energy_joules 1 2\n", "line 1: no such part" },
 		{ "a GPU too many", "gpu64 energy_joules 1 2\n", "line 1: no such part" },
 		{ "negative unit", "cpu-1 energy_joules 1 2\n", "line 1: no such part" },
 		{ "wrong unit", "node energy_kwh 1 2\n", "line 1: no such quantity" },

@@ -11,7 +11,7 @@
 
 #define PMU "sys/bus/event_source/devices/power/"
 #define EVENTS PMU "events/"
-#define CPUS 4
+#define CPUS 32
 #define CONFIGS 8
 #define J (UINT64_C(1) << 32) /* counts per joule */
 
@@ -310,6 +310,28 @@ static void test_dies(void)
 	pmu_fini(&t);
 }
 
+/* More sockets than are told apart: none is lost, and all are one part. */
+static void test_many_packages(void)
+{
+	struct pmu t;
+	int i;
+
+	pmu_init(&t);
+	machine_put(&t.m, PMU "cpumask", "0-19\n");
+	machine_put(&t.m, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\n");
+	machine_shell("cd '%s' && for i in $(seq 0 19); do c=sys/devices/system/cpu/cpu$i/topology && "
+		      "mkdir -p $c && echo $((i + 8)) >$c/physical_package_id || exit; done",
+		      t.m.root);
+	is_int(pmu_open(&t), 0, "20 packages");
+	is_u64(t.k.nopen, 40, "each has its events");
+	(void)pmu_read(&t);
+	for (i = 0; i < 20; i++)
+		t.k.count[i][2] = J;
+	(void)pmu_read(&t);
+	is_u64(machine_uj(&t.m, DOMAIN_CPU, SOCKET_UNKNOWN), 20000000, "one part has the energy of all");
+	pmu_fini(&t);
+}
+
 static void test_restart(void)
 {
 	struct pmu t;
@@ -323,6 +345,7 @@ static void test_restart(void)
 	t.k.count[0][2] = 4 * J;
 	(void)pmu_read(&t);
 	is_u64(machine_uj(&t.m, DOMAIN_CPU, 0), 0, "its counters began anew: a base");
+	ok(machine_part(&t.m, DOMAIN_CPU, 0)->is_unsure, "what was used until then is missing");
 	ok(!source_state_find(&t.m.state, "intel-rapl:0"), "no base of powercap's is left");
 	t.k.count[0][2] = 5 * J;
 	(void)pmu_read(&t);
@@ -389,6 +412,7 @@ int main(void)
 	test_good();
 	test_psys();
 	test_dies();
+	test_many_packages();
 	test_restart();
 	test_source();
 	return done_testing();

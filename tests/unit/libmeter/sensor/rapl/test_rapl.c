@@ -612,18 +612,71 @@ static void test_bad_state(void)
 	machine_fini(&m);
 }
 
+/*
+ * Machines of many sockets or odd ids: N packages from FIRST on, STEP apart. With too many sockets, or none
+ * known, all energy is one part that stands for all sockets.
+ */
+static void test_packages(void)
+{
+	static const struct {
+		const char *name, *label;
+		unsigned int n, first, step, nparts;
+	} t[] = {
+		{ "one socket, numbered 8", "package-%u", 1, 8, 1, 1 },
+		{ "a partition that begins at 32", "package-%u", 4, 32, 1, 4 },
+		{ "ids with gaps", "package-%u", 4, 0, 2, 4 },
+		{ "16 sockets", "package-%u", 16, 0, 1, 16 },
+		{ "16 sockets of a partition, by die", "package-%u-die-0", 16, 16, 3, 16 },
+		{ "20 sockets", "package-%u", 20, 0, 1, 1 },
+		{ "32 sockets of a partition", "package-%u", 32, 32, 1, 1 },
+		{ "labels without a package", "package-x%u", 4, 0, 1, 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct machine m;
+		bool is_ordered = true;
+		unsigned int k;
+
+		machine_init(&m, &source_rapl, NULL);
+		machine_shell(
+			"cd '%s' && for i in $(seq 0 %u); do p=$((%u + i * %u)) && "
+			"z=sys/class/powercap/intel-rapl:$i c=sys/devices/system/cpu/cpu$i/topology && "
+			"mkdir -p $z $c && printf '%s\n' $p >$z/name && echo 9 >$z/energy_uj && "
+			"echo 65532610987 >$z/max_energy_range_uj && echo $p >$c/physical_package_id; done",
+			m.root, t[i].n - 1, t[i].first, t[i].step, t[i].label);
+		is_int(machine_open(&m), 0, t[i].name);
+		is_int(tick(&m), 0, "  first");
+		for (k = 0; k < t[i].n; k++) {
+			char zone[32];
+
+			(void)snprintf(zone, sizeof(zone), "intel-rapl:%u", k);
+			use(&m, zone, UINT64_C(1) << k, RANGE_65K);
+		}
+		is_int(tick(&m), 0, "  second");
+		is_reading(&m, (UINT64_C(1) << t[i].n) - 1, 0, 0, "  has all energy");
+		is_u64(m.r.nparts, t[i].nparts, "  as parts");
+		for (k = 0; k < t[i].nparts && t[i].nparts == t[i].n && t[i].n > 1; k++)
+			is_ordered &= machine_uj(&m, DOMAIN_CPU, k) == UINT64_C(1) << k;
+		ok(is_ordered, "  sockets are numbered by the ids");
+		if (t[i].nparts < t[i].n)
+			is_u64(m.r.part[0].unit, SOCKET_UNKNOWN, "  which is of all sockets");
+		machine_fini(&m);
+	}
+}
+
 static void test_many(void)
 {
 	struct machine m;
 
 	machine_init(&m, &source_rapl, NULL);
-	machine_shell("for i in $(seq 61); do d='%s'/sys/class/powercap/intel-rapl:$i; mkdir -p "
+	machine_shell("for i in $(seq 125); do d='%s'/sys/class/powercap/intel-rapl:$i; mkdir -p "
 		      "\"$d\"; "
 		      "echo package-$i > \"$d/name\"; echo $i > \"$d/energy_uj\"; done",
 		      m.root);
 	is_int(machine_open(&m), -E2BIG, "more counters than can be kept");
 	ok(!m.source, "no source");
-	machine_shell("rm -r '%s/sys/class/powercap/intel-rapl:61'", m.root);
+	machine_shell("rm -r '%s/sys/class/powercap/intel-rapl:125'", m.root);
 	is_int(machine_open(&m), 0, "as many as can be kept");
 	is_int(tick(&m), 0, "first");
 	is_int(tick(&m), 0, "second");
@@ -649,6 +702,7 @@ int main(void)
 	test_exact();
 	test_age_survives();
 	test_bad_state();
+	test_packages();
 	test_many();
 	return done_testing();
 }
