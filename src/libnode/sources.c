@@ -105,18 +105,60 @@ static void log_lost(struct sources_entry *e, bool has_estimate, uint64_t now_ns
 	}
 }
 
+/* However long a tick is, several readings without energy must come together. */
+static uint64_t still_in(uint64_t dt_ns)
+{
+	return dt_ns < SOURCES_AWAIT_NS / 4 ? dt_ns : SOURCES_AWAIT_NS / 4;
+}
+
+/* Notes which domains the source shows energy of, and drops failures of those that it has no more. */
+static void note_domains(struct sources_entry *e, uint64_t dt_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < DOMAIN_N; i++)
+		e->still_ns[i] += still_in(dt_ns);
+	for (i = 0; i < e->last.nparts; i++) {
+		const struct part *p = &e->last.part[i];
+
+		if (p->domain >= DOMAIN_N)
+			continue;
+		if (p->energy_uj)
+			e->still_ns[p->domain] = 0;
+		e->last.rejected -= p->is_failed && e->gave & 1u << p->domain;
+	}
+}
+
+/*
+ * The state of a source that gave a domain away has an entry of this name. The next slurmd begins with new
+ * bases, because another source had the domain meanwhile.
+ */
+#define GAVE "gave domains"
+
+static void forget_given(const struct sources_entry *e, struct source_state *state,
+			 struct sources_reading *ret)
+{
+	if (e->was_tried || !source_state_find(state, GAVE))
+		return;
+	memset(state, 0, sizeof(*state));
+	ret->unsure |= 1u << DOMAIN_OTHER;
+}
+
 static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
 		       struct sources_reading *ret)
 {
+	forget_given(e, state, ret);
 	memset(&e->last, 0, sizeof(e->last));
 	e->rc = e->ops->read(e->source, dt_ns, busy_ppm, state, &e->last);
+	if (e->rc < 0)
+		e->last.nparts = 0;
+	note_domains(e, dt_ns);
 	ret->rejected += e->last.rejected;
 	ret->wraps += e->last.wraps;
 	ret->late += e->last.late;
 	if (e->rc < 0) {
 		ret->failed = e->rc;
 		ret->failed_id = e->id;
-		e->last.nparts = 0;
 	}
 	e->is_late = e->last.late != 0;
 	e->was_read |= e->rc == 0;
@@ -132,10 +174,13 @@ static bool is_gpu_library(uint32_t id)
 	return id < SOURCE_N && source_table[id].kind == SENSOR_GPU;
 }
 
-static bool takes_domain(struct sources *s, enum source_id id, uint8_t domain)
+static bool takes_domain(struct sources *s, const struct sources_entry *e, uint8_t domain)
 {
 	uint32_t *owner = &s->from[domain];
+	enum source_id id = e->id;
 
+	if (e->gave & 1u << domain)
+		return false;
 	if (*owner == SOURCE_N || (source_is_estimate(*owner) && !source_is_estimate(id)))
 		*owner = id;
 	return *owner == id || (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
@@ -170,6 +215,23 @@ static struct part *part_of(struct sources *s, uint8_t domain, uint8_t unit, enu
 	return part;
 }
 
+/* Returns true if the whole node is measured, so energy that no part had was booked as OTHER. */
+static bool is_in_other(const struct sources *s)
+{
+	return s->node && s->node->still_ns[DOMAIN_OTHER] < SOURCES_AWAIT_NS;
+}
+
+/* Keeps the energy of a part that another source has, while that source shows none of the domain. */
+static void hold_part(struct sources *s, struct sources_entry *e, uint32_t i)
+{
+	const struct part *p = &e->last.part[i];
+	const struct sources_entry *owner = s->from[p->domain] < SOURCE_N ?
+						    sources_find(s, (enum source_id)s->from[p->domain]) :
+						    NULL;
+
+	e->held_uj[i] = owner && owner->still_ns[p->domain] ? e->held_uj[i] + p->energy_uj : 0;
+}
+
 /* Adds the parts of a source to the reading, and returns their energy. */
 static uint64_t take_parts(struct sources *s, struct sources_entry *e, struct sources_reading *ret)
 {
@@ -180,14 +242,19 @@ static uint64_t take_parts(struct sources *s, struct sources_entry *e, struct so
 		const struct part *p = &e->last.part[i];
 		struct part *part;
 
-		if (p->domain >= DOMAIN_N || p->is_whole_node || !takes_domain(s, e->id, p->domain))
+		if (p->domain >= DOMAIN_N || p->is_whole_node)
 			continue;
+		if (!takes_domain(s, e, p->domain)) {
+			hold_part(s, e, i);
+			continue;
+		}
 		part = part_of(s, p->domain, p->unit, e->id);
 		part->quality = p->quality;
-		part->energy_uj += p->energy_uj;
+		part->energy_uj += p->energy_uj + e->held_uj[i];
 		part->idle_mw = p->idle_mw;
 		note_unsure(e, p, ret);
-		sum_uj += p->energy_uj;
+		sum_uj += p->energy_uj + e->held_uj[i];
+		e->held_uj[i] = 0;
 	}
 	return sum_uj;
 }
@@ -200,6 +267,77 @@ static bool owns_any(const struct sources *s, enum source_id id)
 		if (s->from[d] == id)
 			return true;
 	return false;
+}
+
+/* Forgets the parts of a domain. */
+static void drop_parts(struct sources *s, enum domain domain)
+{
+	uint32_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->nparts; i++)
+		if (s->part[i].domain != domain)
+			s->part[n++] = s->part[i];
+	s->nparts = n;
+}
+
+/* Returns the most preferred source that shows energy of the domain now, but does not have it. */
+static struct sources_entry *successor_of(struct sources *s, enum domain domain)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		struct sources_entry *e = &s->entry[i];
+
+		if (e->source && !source_is_estimate(e->id) && e->id != s->from[domain] && e->was_read &&
+		    !(e->gave & 1u << domain) && !e->still_ns[domain])
+			return e;
+	}
+	return NULL;
+}
+
+/*
+ * Takes DOMAIN from its source, and gives it to the next source that shows energy of it. That one also gives
+ * what it measured since the other last did, unless a source of the whole node had that as OTHER. So no joule
+ * is lost or booked twice, whatever the old source shows later: it gets the domain back only when slurmd is
+ * restarted, with new bases. Logs one line. False: no other source shows energy of the domain.
+ */
+static bool sources_disown(struct sources *s, enum domain domain, struct source_state *state)
+{
+	struct sources_entry *owner = s->from[domain] < SOURCE_N ?
+					      sources_find(s, (enum source_id)s->from[domain]) :
+					      NULL;
+	struct sources_entry *next = successor_of(s, domain);
+
+	if (!owner || !next)
+		return false;
+	owner->gave |= 1u << domain;
+	(void)source_state_put(&state[owner->id], GAVE, owner->gave);
+	s->from[domain] = next->id;
+	drop_parts(s, domain);
+	if (is_in_other(s))
+		memset(next->held_uj, 0, sizeof(next->held_uj));
+	logger_error("%s: shows no energy of %s any more; %s measures it until slurmd is restarted",
+		     source_name(owner->id), domain_name(domain), source_name(next->id));
+	return true;
+}
+
+/* Hands over domains whose source shows no energy for long, while another source does. */
+static void hand_over(struct sources *s, uint64_t dt_ns, struct source_state *state)
+{
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_OTHER; d++) {
+		const struct sources_entry *e = s->from[d] < SOURCE_N ?
+							sources_find(s, (enum source_id)s->from[d]) :
+							NULL;
+
+		/* libraries of GPUs share the domain, and a GPU may draw no power that they show */
+		if (e && e->source && !source_is_estimate(e->id) && !is_gpu_library(e->id) &&
+		    e->still_ns[d] + still_in(dt_ns) >= SOURCES_AWAIT_NS &&
+		    e->still_ns[d] >= 3 * sources_lag(e))
+			(void)sources_disown(s, (enum domain)d, state);
+	}
 }
 
 /* --- the whole node ----------------------------------------------------------------- */
@@ -382,6 +520,7 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 	for (i = 0; i < s->nparts; i++)
 		s->part[i].energy_uj = s->part[i].idle_mw = 0;
 
+	hand_over(s, dt_ns, state); /* before note_lost() would find the source lost */
 	node.parts_uj = read_sensors(s, dt_ns, busy_ppm, state, ret, &node.is_missing_parts);
 	choose_node(s, state);
 	node.parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);

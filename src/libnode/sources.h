@@ -73,11 +73,12 @@ struct sources_reading {
 /*
  * Reads all sources at NOW_NS (CLOCK_MONOTONIC), DT_NS after the last call. STATE[SOURCE_N] is from
  * the ledger page. The state of a source that is not open is cleared: otherwise its next reading
- * would charge all energy since to one tick. A domain stays with the first source that measured it,
- * even while that source fails, since the energy comes later. OTHER is the whole node's energy
- * minus all parts (remainder.h), or, without a source of the whole node, what a source reports as
- * OTHER. Logs once when a source fails or falls silent, once when it is back, and once if a
- * configured source is missing.
+ * would charge all energy since to one tick. A domain stays with the first source that measured it while
+ * that source fails, since the energy comes later, but not for good: if it shows no energy for
+ * SOURCES_AWAIT_NS and three lags, the next source that does has the domain until slurmd is restarted.
+ * OTHER is the whole node's energy minus all parts (remainder.h), or, without a source of the whole node,
+ * what a source reports as OTHER. Logs once when a source fails or falls silent, once when it is back, and
+ * once if a configured source is missing.
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);

@@ -24,6 +24,10 @@ struct sources_entry {
 	uint64_t waited_ns; /* how long this module has waited for the first reading */
 	bool is_late;
 	struct reading last;
+	uint64_t still_ns
+		[DOMAIN_N]; /* time since it last showed energy of the domain; OTHER: or of the node */
+	uint32_t gave;	    /* a bit 1 << enum domain for each that sources_disown() took from it */
+	uint64_t held_uj[PARTS_MAX]; /* energy of last.part[i] since the domain's source last showed any */
 	struct logger_trouble failed, late, lost;
 	struct logger_once log_rejected, log_unsure;
 };

@@ -50,6 +50,7 @@ struct part {
 	 * have wrapped unseen, or was reset.
 	 */
 	bool is_unsure;
+	bool is_failed;	    /* only in a source's reading: it is one of those that were rejected */
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
 	/*
 	 * Idle power. In a reading, only what the source itself states (the model); partbook_note() sets what

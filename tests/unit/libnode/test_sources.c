@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "rnd.h"
 #include "scratch.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
@@ -36,6 +37,7 @@ static int fake_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 		     struct reading *ret)
 {
 	struct fake *f = (struct fake *)s;
+	unsigned int i;
 
 	(void)dt_ns, (void)busy_ppm;
 	f->reads++;
@@ -45,6 +47,8 @@ static int fake_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 		return f->read_rc;
 	ret->nparts = f->nparts;
 	memcpy(ret->part, f->part, sizeof(f->part));
+	for (i = 0; i < f->nparts; i++)
+		ret->rejected += f->part[i].is_failed;
 	return source_state_put(state, "fake", 1);
 }
 
@@ -554,6 +558,101 @@ static void test_lost_from_start(void)
 	finish(&m);
 }
 
+static void put_uj_of(enum source_id id, unsigned int part, uint64_t uj)
+{
+	fake[id].part[part].energy_uj = uj;
+}
+
+/* A blade whose controller shows the node, but no energy of its processors, or none of its memory. */
+static void test_handed_over(void)
+{
+	struct machine m;
+	int i;
+
+	no_sources();
+	shows(SOURCE_CRAY, DOMAIN_N, 0, 1000);
+	shows(SOURCE_CRAY, DOMAIN_CPU, 0, 100);
+	shows(SOURCE_CRAY, DOMAIN_DRAM, 0, 0);
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 60);
+	shows(SOURCE_RAPL, DOMAIN_CPU, 1, 40);
+	shows(SOURCE_RAPL, DOMAIN_DRAM, 0, 10);
+	start(&m, "auto");
+	for (i = 0; i < 10; i++)
+		tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_CRAY, 100, "processors");
+	is_from(&m, DOMAIN_DRAM, SOURCE_CRAY, 0, "memory");
+	put_uj_of(SOURCE_CRAY, 1, 0);
+	fake[SOURCE_CRAY].part[1].is_failed = true;
+	for (i = 0; i < 4; i++)
+		tick(&m);
+	is_from(&m, DOMAIN_DRAM, SOURCE_CRAY, 0, "14 s without energy");
+	tick(&m);
+	is_from(&m, DOMAIN_DRAM, SOURCE_RAPL, 10, "then the next has it");
+	for (i = 0; i < 10; i++)
+		tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 100, "processors, too, both sockets");
+	is_u64(m.r.lost, 0, "no source is lost");
+	ok(sum_uj(&m, DOMAIN_OTHER) <= 1000 - 110, "the rest of the node is not counted twice");
+	is_str(strstr(logged, "cray: shows"),
+	       "cray: shows no energy of dram any more; rapl measures it until slurmd is restarted\n"
+	       "cray: shows no energy of cpu any more; rapl measures it until slurmd is restarted\n",
+	       "one line each");
+	put_uj_of(SOURCE_CRAY, 1, 5000);
+	tick(&m);
+	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 100, "what comes later is not taken");
+	sources_close(m.s);
+	put_uj_of(SOURCE_CRAY, 1, 100);
+	is_int(sources_open("auto", all, ARRAY_SIZE(all), &env, &m.s, &m.err), 0, "slurmd is restarted");
+	(void)source_state_put(&m.state[SOURCE_CRAY], "base", 7);
+	tick(&m);
+	ok(!source_state_find(&m.state[SOURCE_CRAY], "base"), "the first has new bases");
+	is_from(&m, DOMAIN_CPU, SOURCE_CRAY, 100, "and its domain");
+	finish(&m);
+}
+
+/*
+ * A source dies and perhaps comes back with all its energy; another measures the same. In the end each joule
+ * is booked once, and none before it was used.
+ */
+static void test_each_joule_once(void)
+{
+	unsigned int n, wrong = 0, handed = 0;
+	int i;
+
+	rng = 4711;
+	for (n = 0; n < 1000; n++) {
+		int dies = 1 + (int)rnd(20), comes = dies + 1 + (int)rnd(40), ticks = comes + 20;
+		bool fails = rnd(2);
+		uint64_t true_uj = 0, booked_uj = 0, pending_uj = 0;
+		struct machine m = { 0 };
+
+		no_sources();
+		shows(SOURCE_CRAY, DOMAIN_CPU, 0, 0);
+		shows(SOURCE_RAPL, DOMAIN_CPU, 0, 0);
+		if (sources_open("auto", all, ARRAY_SIZE(all), &env, &m.s, &m.err) < 0)
+			break;
+		for (i = 0; i < ticks; i++) {
+			bool is_dead = i >= dies && i < comes;
+			uint64_t uj = 1 + rnd(1000);
+
+			true_uj += uj;
+			pending_uj += uj;
+			fake[SOURCE_CRAY].read_rc = is_dead && fails ? -EIO : 0;
+			put_uj_of(SOURCE_CRAY, 0, is_dead ? 0 : pending_uj);
+			pending_uj = is_dead ? pending_uj : 0;
+			put_uj_of(SOURCE_RAPL, 0, uj);
+			tick(&m);
+			booked_uj += sum_uj(&m, DOMAIN_CPU);
+			wrong += booked_uj > true_uj;
+		}
+		wrong += booked_uj != true_uj;
+		handed += m.r.from[DOMAIN_CPU] == SOURCE_RAPL;
+		sources_close(m.s);
+	}
+	ok(n == 1000 && !wrong && handed > 100 && handed < 900,
+	   "1000 histories, %u handed over, each joule once", handed);
+}
+
 static void test_status(void)
 {
 	struct sources_status st = { 0 };
@@ -649,6 +748,8 @@ int main(void)
 	test_failures();
 	test_lost();
 	test_lost_from_start();
+	test_handed_over();
+	test_each_joule_once();
 	test_status();
 	test_psys();
 	return done_testing();
