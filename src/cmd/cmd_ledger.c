@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/cmd/cmd.h"
+#include "src/libcore/doubt.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger_book.h"
 #include "src/librecord/exactjson.h"
@@ -101,6 +102,8 @@ static void print_part(const struct ledger_part *part)
 	printf(" from %s%s, now %s, ", source_name(part->source),
 	       part->quality == QUALITY_ESTIMATE ? " (an estimate)" : "",
 	       watts(part->power_mw, now, sizeof(now)));
+	if (part->doubt)
+		printf("its sensor %s, ", doubt_text(part->doubt));
 	if (part->idle == LEDGER_IDLE_NONE)
 		printf("idle not known\n");
 	else
@@ -257,6 +260,7 @@ static json_t *part_json(const struct ledger_part *p)
 	(void)json_object_set_new(o, "idle_mw",
 				  p->idle == LEDGER_IDLE_NONE ? json_null() :
 								json_integer((json_int_t)p->idle_mw));
+	(void)json_object_set_new(o, "doubt", p->doubt ? json_string(doubt_text(p->doubt)) : json_null());
 	return o;
 }
 

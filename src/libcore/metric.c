@@ -79,6 +79,7 @@ const char *metric_reason_text(enum metric_reason reason)
 		[REASON_NO_FACTOR] = "no emission factor",
 		[REASON_NO_CONTRACT] = "no MarketFactor",
 		[REASON_FAILED] = "failed, see slurmd's log",
+		[REASON_DOUBT] = "a sensor failed",
 		[REASON_TOO_LARGE] = "more than 64 bits",
 	};
 

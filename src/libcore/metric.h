@@ -144,6 +144,7 @@ enum metric_reason {
 	REASON_NO_FACTOR,    /* no emission factor */
 	REASON_NO_CONTRACT,  /* no MarketFactor */
 	REASON_FAILED,	     /* it was tried; an error in the log says what failed */
+	REASON_DOUBT,	     /* the sensor is lost or stands still, see doubt.h */
 	REASON_TOO_LARGE,    /* the value, or a sum of values, does not fit into 64 bits */
 	REASON_N
 };

@@ -41,6 +41,9 @@ void account_add(struct account *to, const struct account *from)
 	to->market_ng += from->market_ng;
 	for (i = 0; i < FACTOR_STEP_N; i++)
 		to->factor_uj[i] += from->factor_uj[i];
+	for (i = 0; i < DOMAIN_N; i++)
+		if (from->doubt[i] > to->doubt[i])
+			to->doubt[i] = from->doubt[i];
 	if (from->lost_ns > to->lost_ns)
 		to->lost_ns = from->lost_ns;
 	if (from->lag_ns > to->lag_ns)

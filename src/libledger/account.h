@@ -21,9 +21,10 @@ struct account {
 	uint64_t market_ng;	    /* market-based: with the factor of the site's contract */
 	/* total_uj by the kind of factor that its emissions were computed with */
 	uint64_t factor_uj[FACTOR_STEP_N];
-	/* Of these two, account_add() takes the larger value, not the sum. */
-	uint64_t lost_ns; /* how long a source was lost (sources.h) */
-	uint64_t lag_ns;  /* the largest lag of a source */
+	/* Of these, account_add() takes the larger value, not the sum. */
+	uint8_t doubt[DOMAIN_N]; /* enum doubt: why the domain's energy is not all that was used */
+	uint64_t lost_ns;	 /* how long a part was in doubt, except those that never counted */
+	uint64_t lag_ns;	 /* the largest lag of a source */
 };
 
 uint64_t account_total_uj(const struct account *a);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libcore/doubt.h"
 #include "src/libledger/ledger_map.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/muldiv.h"
@@ -474,14 +475,19 @@ void ledger_account_values(const struct ledger_page *page, const struct account 
 {
 	enum metric_reason why = page->ticks ? REASON_NO_SENSOR : REASON_NOT_MEASURED;
 	bool in_use[SOURCE_N + 1] = { false };
+	uint64_t doubt = doubt_pack(a->doubt);
 	bool any = false;
 	unsigned int i;
 
+	if (doubt)
+		why = REASON_DOUBT;
+	set_or_miss(values, METRIC_ENERGY_DOUBT, doubt != 0, doubt, REASON_NOT_MEASURED);
 	for (i = 0; i < DOMAIN_N; i++) {
 		uint32_t source = page->domain_source[i];
-		bool known = source < SOURCE_N || a->total_uj[i];
+		/* 0 J of a part in doubt is no measurement */
+		bool known = (source < SOURCE_N && !a->doubt[i]) || a->total_uj[i];
 
-		in_use[source < SOURCE_N ? source : SOURCE_N] = true;
+		in_use[known && source < SOURCE_N ? source : SOURCE_N] = true;
 		any = any || known;
 		set_or_miss(values, domain_table[i].energy, known, a->total_uj[i], why);
 		set_or_miss(values, domain_table[i].fixed, known, a->static_uj[i], why);

@@ -198,7 +198,8 @@ struct ledger_part {
 	uint8_t unit;
 	uint8_t source;		   /* enum source_id; domain, unit and source together identify the part */
 	uint8_t quality;	   /* enum reading_quality */
-	uint32_t idle;		   /* enum ledger_idle */
+	uint8_t idle;		   /* enum ledger_idle */
+	uint8_t doubt;		   /* enum doubt, at the last tick */
 	uint64_t energy_uj;	   /* measured since the part was first seen */
 	uint64_t power_mw;	   /* over the last whole SampleInterval */
 	uint64_t idle_mw;	   /* the idle power that is used */

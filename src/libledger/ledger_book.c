@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/libcore/doubt.h"
 #include "src/libledger/ledger_map.h"
 #include "src/libledger/ledger_charge.h"
 #include "src/libledger/ledger_watch.h"
@@ -491,13 +492,45 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page, const st
 	return 0;
 }
 
-/* Notes in account A whether a source was lost, and how late the sources were, while the step ran. */
-static void book_sources(struct account *a, const struct book_line *line, const struct book_tick *tick)
+/* Whether the step may get energy of part P: a dead GPU is no matter of those who do not hold it. */
+static bool may_get(const struct ledger_page *page, const struct book_line *line, const struct part *p)
 {
+	const struct ledger_identity *id = &line->s->id;
+	uint64_t sockets = 0;
+	unsigned int i;
+
+	if (p->domain == DOMAIN_GPU && p->unit < GPUS_MAX)
+		return id->job_gpu_ppm[p->unit] || id->step_gpu_ppm[p->unit];
+	if (p->domain != DOMAIN_CPU || p->unit >= SOCKETS_MAX || !page->socket_cpus[p->unit])
+		return true;
+	for (i = 0; i < SOCKETS_MAX; i++)
+		sockets += id->job_socket_cpus[i];
+	return !sockets || id->job_socket_cpus[p->unit] || line->cpu_weight[p->unit];
+}
+
+static void book_doubt(struct account *a, enum domain d, uint8_t doubt, uint64_t ns)
+{
+	if (doubt > a->doubt[d])
+		a->doubt[d] = doubt;
+	if (doubt > DOUBT_DEAD)
+		a->lost_ns += ns;
+}
+
+/* Notes in account A which parts were in doubt, and how late the sources were, while the step ran. */
+static void book_sources(const struct ledger_page *page, struct account *a, const struct book_line *line,
+			 const struct book_tick *tick)
+{
+	uint64_t ns = line->until_ns - line->from_ns;
+	unsigned int d;
+	size_t i;
+
 	if (line->until_ns <= line->from_ns)
 		return;
-	if (tick->is_lost)
-		a->lost_ns += line->until_ns - line->from_ns;
+	for (d = 0; d < DOMAIN_N; d++)
+		book_doubt(a, (enum domain)d, tick->doubt[d], ns);
+	for (i = 0; i < tick->nparts; i++)
+		if (tick->part[i].doubt && may_get(page, line, &tick->part[i]))
+			book_doubt(a, (enum domain)tick->part[i].domain, tick->part[i].doubt, ns);
 	if (tick->lag_ns > a->lag_ns)
 		a->lag_ns = tick->lag_ns;
 }
@@ -514,7 +547,7 @@ static void book_lines(struct ledger_book *b, struct ledger_page *page, const st
 			a->busy_ns = line->busy_ns;
 		if (line->is_told)
 			a->told_mono_ns = tick->t_mono_ns;
-		book_sources(&a->energy, line, tick);
+		book_sources(page, &a->energy, line, tick);
 		a->until_mono_ns = tick->t_mono_ns;
 		a->is_final = line->is_last;
 		if (line->is_last && line->state == SLOT_CLOSING && !line->is_dead)

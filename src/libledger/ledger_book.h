@@ -94,8 +94,9 @@ struct book_tick {
 	/* Activity of all processes in the window. */
 	uint64_t cpu_weight[SOCKETS_MAX];
 	uint64_t mem_weight;
-	bool by_counters;	 /* cpu_weight is from hardware counters; if false, it is for no line */
-	bool is_lost;		 /* a source that is used or configured is lost, or may lack energy */
+	bool by_counters; /* cpu_weight is from hardware counters; if false, it is for no line */
+	/* enum doubt of domains, beside those of the parts: a source is lost that has no part */
+	uint8_t doubt[DOMAIN_N];
 	uint64_t lag_ns;	 /* the largest lag of the sources in use */
 	const struct part *part; /* PART[nparts], borrowed: the sensors' energy in the window */
 	size_t nparts;

@@ -161,6 +161,7 @@ void partbook_note(struct partbook *p, const struct partbook_setup *cf, struct t
 	for (i = 0; i < r->nparts; i++) {
 		p->index[i] = find_part(p, page, &r->part[i]);
 		page->part[p->index[i]].quality = r->part[i].quality;
+		page->part[p->index[i]].doubt = r->part[i].doubt;
 		if (!cf->configured_mw)
 			set_idle(&page->part[p->index[i]], r->part[i].idle_mw,
 				 estimate_idle(p, page, p->index[i]));
@@ -254,7 +255,7 @@ void partbook_advance(struct partbook *p, const struct partbook_setup *cf, const
 		w->jobs_ns += t->jobs_ns;
 		w->activity += activity_of(page, &page->part[i], &t->activity);
 		w->by_time |= t->activity.by_time;
-		w->is_tainted |= t->is_tainted;
+		w->is_tainted |= t->is_tainted || page->part[i].doubt;
 		if (idle_window_is_over(w, cf->interval_ns))
 			end_window(p, page, i, cf->cpus);
 	}

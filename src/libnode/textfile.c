@@ -80,6 +80,10 @@ static void put_parts(struct writer *w)
 						  "Power of the same over the last sampling interval", 1000 };
 	static const struct prom_family idle = { "ceems_node_part_idle_power_watts", "gauge",
 						 "Idle power of the same, where it is known, and how", 1000 };
+	static const struct prom_family doubt = {
+		"ceems_node_part_doubt", "gauge",
+		"Why the energy of the same is not known or too low; 0: it is known", 1
+	};
 	const struct ledger_part *part = w->page->part;
 	uint32_t n = w->page->nparts < PARTS_MAX ? w->page->nparts : PARTS_MAX;
 	uint32_t i;
@@ -90,6 +94,8 @@ static void put_parts(struct writer *w)
 		put_part(w, &energy, &part[i], part[i].energy_uj, NULL);
 	for (i = 0; i < n; i++)
 		put_part(w, &power, &part[i], part[i].power_mw, NULL);
+	for (i = 0; i < n; i++)
+		put_part(w, &doubt, &part[i], part[i].doubt, NULL);
 	prom_head(&w->prom, &idle); /* written even if the idle power of no part is known */
 	for (i = 0; i < n; i++)
 		if (part[i].idle != LEDGER_IDLE_NONE)

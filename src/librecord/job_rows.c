@@ -262,7 +262,9 @@ static const char *energy_note(const struct job_screen *s, const struct job_sums
 
 	for (i = 0; i < s->n; i++)
 		if (!strcmp(s->part[i]->energy.quality, "lower-bound"))
-			return s->part[i]->is_resized ? "the job was resized" : "a node did not report";
+			return s->part[i]->energy.missing[0] ? "at least: see note" :
+			       s->part[i]->is_resized	     ? "the job was resized" :
+							       "a node did not report";
 	(void)metric_text_sources(&sum->f, "", sources, sizeof(sources));
 	if (!*sources)
 		return "source n/a";
@@ -301,7 +303,10 @@ static void put_energy(const struct screen *out, const struct job_screen *s, con
 	uint64_t uj = sum->f.value[METRIC_ENERGY];
 
 	if (!sum->energy_n) {
-		screen_row(out, "energy", "", "%s", missing(s, sum, METRIC_ENERGY, wh));
+		bool is_doubt = s->n == 1 && s->part[0]->energy.missing[0];
+
+		screen_row(out, "energy", "", "%s%s", is_doubt ? "n/a: " : missing(s, sum, METRIC_ENERGY, wh),
+			   is_doubt ? s->part[0]->energy.missing : "");
 		return;
 	}
 	if (!uj) {
@@ -510,6 +515,10 @@ static void put_notes(const struct screen *out, const struct job_screen *s, cons
 	}
 	if (sum->running && s->not_live) {
 		screen_row(out, label, "", "running steps: %s", s->not_live);
+		label = "";
+	}
+	if (r->energy.missing[0] && (s->n > 1 || sum->energy_n)) {
+		screen_row(out, label, "", "energy lacks %s", r->energy.missing);
 		label = "";
 	}
 	if (s->n > 1)

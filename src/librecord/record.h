@@ -37,6 +37,8 @@ struct record_energy {
 	char method[16];	  /* "cpu-time" ...; empty: unknown */
 	char quality[24];	  /* "measured", "estimate" ..., by record_fill(); empty: unknown */
 	char source[128];	  /* "rapl", "model", "rapl,model"; empty: unknown */
+	/* what is missing, by domain, and why: "cpu: stood still" (doubt.h); empty: nothing is known to be */
+	char missing[160];
 	/* of the job's row in slurmdbd, as in sacct; in neither JSON nor SQL */
 	struct maybe_u64 row_j;
 };

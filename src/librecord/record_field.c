@@ -194,6 +194,7 @@ const struct record_field record_job_fields[] = {
 	JOB("energy.method", CHARS, energy.method, AT_END, SQL("energy_method")),
 	JOB("energy.source", CHARS, energy.source, AT_END, SQL("energy_source")),
 	JOB("energy.quality", CHARS, energy.quality, AT_END, SQL("energy_quality")),
+	JOB("energy.missing", CHARS, energy.missing, AT_END),
 	JOB("emissions.method", CO2E_METHOD, emissions.method, AT_END, SQL("co2e_method")),
 	JOB("emissions.factor_g_per_kwh", MAYBE, emissions.factor_ug_per_kwh, AT_END, .scale = UG_PER_G,
 	    SQL("factor_g_per_kwh")),

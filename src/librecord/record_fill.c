@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/libcore/doubt.h"
 #include "src/libcore/metric_text.h"
 #include "src/libutil/util.h"
+
+_Static_assert(sizeof(((struct record_energy *)0)->missing) == DOUBT_TEXT_MAX,
+	       "missing has room for all domains");
 
 /* equals LEDGER_STEP_EXTERN and Slurm's SLURM_EXTERN_CONT */
 #define STEP_EXTERN UINT32_C(0xfffffffc)
@@ -150,6 +154,26 @@ static const char *energy_quality(const struct record *r)
 	return model_uj ? "estimate" : is_told ? "measured" : NULL;
 }
 
+/* Keeps of each domain the largest doubt of any step; the largest number would lack other domains. */
+static void fill_missing(struct record *r)
+{
+	uint8_t all[DOMAIN_N] = { 0 };
+	uint8_t one[DOMAIN_N];
+	unsigned int d;
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++) {
+		const struct values *f = &r->steps[i].values;
+
+		doubt_unpack(values_has(f, METRIC_ENERGY_DOUBT) ? f->value[METRIC_ENERGY_DOUBT] : 0, one);
+		for (d = 0; d < DOMAIN_N; d++)
+			all[d] = one[d] > all[d] ? one[d] : all[d];
+	}
+	if (doubt_pack(all))
+		values_set(&r->values, METRIC_ENERGY_DOUBT, doubt_pack(all));
+	doubt_list(all, r->energy.missing, sizeof(r->energy.missing));
+}
+
 static void fill_energy(struct record *r, bool unmeasured)
 {
 	struct record_energy *e = &r->energy;
@@ -158,6 +182,7 @@ static void fill_energy(struct record *r, bool unmeasured)
 	*e = (struct record_energy){ .final = e->final,
 				     .row_j = e->row_j,
 				     .total_j = pick_energy(r, unmeasured) };
+	fill_missing(r);
 	/* the energy is in one part only, so that a sum over all parts counts it once */
 	if (is_resized_part(r) && !has_extern_energy(r)) {
 		miss_group(&r->values, "energy");

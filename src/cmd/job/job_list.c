@@ -191,6 +191,8 @@ void job_list_print(const struct record *r)
 	if (*r->energy.source)
 		printf("  %-22s %s%s\n", "energy source", r->energy.source,
 		       strstr(r->energy.source, "model") ? " (an estimate)" : "");
+	if (*r->energy.missing)
+		printf("  %-22s %s\n", "energy, missing", r->energy.missing);
 	print_values(&r->values, &r->emissions);
 	for (d = 0; d < DERIVED_N; d++) {
 		double v = 0;

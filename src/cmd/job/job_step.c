@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "src/libcore/doubt.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/record_emissions.h"
 
@@ -52,6 +53,12 @@ void job_step_record(const struct record *r, struct record_step *s, struct recor
 		.steps_known = true,
 	};
 	record_emissions_of_step(r, s, &ret->emissions);
+	if (values_has(f, METRIC_ENERGY_DOUBT)) {
+		uint8_t doubt[DOMAIN_N];
+
+		doubt_unpack(f->value[METRIC_ENERGY_DOUBT], doubt);
+		doubt_list(doubt, ret->energy.missing, sizeof(ret->energy.missing));
+	}
 	if (s->nnodes && values_has(f, METRIC_ENERGY_NODES) && f->value[METRIC_ENERGY_NODES] < s->nnodes)
 		(void)snprintf(ret->energy.quality, sizeof(ret->energy.quality), "lower-bound");
 }

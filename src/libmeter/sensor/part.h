@@ -50,7 +50,11 @@ struct part {
 	 * have wrapped unseen, or was reset.
 	 */
 	bool is_unsure;
-	bool is_failed;	    /* only in a source's reading: it is one of those that were rejected */
+	bool is_failed; /* only in a source's reading: it is one of those that were rejected */
+	/* Only in a source's reading: why energy_uj may miss something; standing.h decides on these. */
+	bool is_unread;	    /* a counter of the part could not be read this time */
+	bool is_late;	    /* its last value is too old */
+	bool is_partial;    /* the sensor says that its value does not cover the whole part */
 	uint64_t energy_uj; /* used since the last reading, or, at the first, since the saved state */
 	/*
 	 * Idle power. In a reading, only what the source itself states (the model); partbook_note() sets what
@@ -63,6 +67,11 @@ struct part {
 	 * nothing about the time since then.
 	 */
 	uint64_t until_ns;
+	/* Only in a source's reading: the steps in which the counter counts, if they are coarse; else 0. */
+	uint64_t step_uj;
+	/* Only in a source's reading of power: changes when the sensor's value does. 0: not known. */
+	uint64_t shown;
+	uint8_t doubt; /* enum doubt; sources_assess() sets it */
 	/* The time in which energy_uj was used, if longer than the tick; else 0. partbook_note() sets it. */
 	uint64_t used_ns;
 };

@@ -25,10 +25,10 @@ static const char schema_tables[] =
 static const char schema_origin[] =
 #include "src/libsink/sqlite/sqlite_0002-origin.inc"
 	;
-static const char schema_lost_events[] =
-#include "src/libsink/sqlite/sqlite_0003-lost-events.inc"
+static const char schema_unknown[] =
+#include "src/libsink/sqlite/sqlite_0003-unknown.inc"
 	;
-static const char *const schema_steps[SQLITE_FILE_SCHEMA] = { [1] = schema_origin, [2] = schema_lost_events };
+static const char *const schema_steps[SQLITE_FILE_SCHEMA] = { [1] = schema_origin, [2] = schema_unknown };
 static const char schema_views[] =
 #include "src/libsink/sqlite/sqlite_views.inc"
 	;

@@ -142,6 +142,39 @@ static void test_quality(void)
 	}
 }
 
+/* Which sensors failed, on any node and in any step. */
+static void test_missing(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t batch, extern_step; /* METRIC_ENERGY_DOUBT; 0: none */
+		const char *missing;
+		uint64_t packed;
+	} t[] = {
+		{ "no doubt", 0, 0, "", UINT64_MAX },
+		{ "a package", 0, 5000, "cpu: stood still", 5000 },
+		{ "a GPU and a dead psys", 0, 51, "gpu: stood still; other: never counted", 51 },
+		{ "each step has another", 40, 3002,
+		  "cpu: had no new readings; gpu: could not be read; other: lacks a part", 3042 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct record *r = job(true, true);
+
+		if (t[i].batch)
+			values_set(&r->steps[0].values, METRIC_ENERGY_DOUBT, t[i].batch);
+		if (t[i].extern_step)
+			values_set(&r->steps[r->nsteps - 1].values, METRIC_ENERGY_DOUBT, t[i].extern_step);
+		fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
+		is_str(r->energy.missing, t[i].missing, t[i].what);
+		is_u64(values_has(&r->values, METRIC_ENERGY_DOUBT) ? r->values.value[METRIC_ENERGY_DOUBT] :
+								     UINT64_MAX,
+		       t[i].packed, "  as a number");
+		record_destroy(r);
+	}
+}
+
 /* Slurm shows 0 J for a job whose extern step ended without reporting. */
 static void test_untold(void)
 {
@@ -375,6 +408,7 @@ int main(void)
 {
 	test_energy();
 	test_quality();
+	test_missing();
 	test_untold();
 	test_unmeasured();
 	test_resized();

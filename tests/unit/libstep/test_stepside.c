@@ -582,6 +582,9 @@ static void test_lost_source(const char *dir, bool is_lost)
 	(void)pthread_join(thread, NULL);
 	is_int(rig_energy_nodes(&r), !is_lost,
 	       is_lost ? "  its energy is a lower bound" : "  its energy is known");
+	ok(values_has(&r.f, METRIC_ENERGY_DOUBT) == is_lost &&
+		   (!is_lost || r.f.value[METRIC_ENERGY_DOUBT] == 1000 * DOUBT_LOST),
+	   "  and which domain, and why");
 	ok(values_has(&r.f, METRIC_SENSOR_LAG) && r.f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
 	   "  and its sensors were at most 5 s behind");
 	rig_close(&r);
@@ -623,6 +626,32 @@ static void test_stands_in(const char *dir)
 	ok(fake_tick(&r.sampler, 0, 0, 0) == 0, "ticks");
 	ledger_notes(r.sampler.l, &notes);
 	is_u64(notes.n, 0, "and then it is of the past");
+	rig_close(&r);
+}
+
+/* A node all of whose sensors were lost or stood still: the energy is not 0 J, but unknown. */
+static void test_all_lost(const char *dir)
+{
+	struct rig r = { .dir = dir, .node = "n1" };
+	pthread_t thread;
+
+	if (!rig_open(&r, 5, 0, 0))
+		return;
+	r.sampler.is_lost = r.sampler.is_silent = true;
+	ok(fake_tick(&r.sampler, 0, 0, 1000) == 0, "ticks");
+	stepside_wait(r.st, ANSWER_NS);
+	if (pthread_create(&thread, NULL, sampler_answer, &r.sampler)) {
+		ok(false, "a thread");
+		return;
+	}
+	rig_finish(&r);
+	(void)pthread_join(thread, NULL);
+	ok(!values_has(&r.f, METRIC_CPU_ENERGY) && !values_has(&r.f, METRIC_SOURCE_RAPL),
+	   "CPU energy of 0 J from a lost sensor is unknown");
+	is_str(metric_reason_text((enum metric_reason)r.f.reason[METRIC_CPU_ENERGY]), "a sensor failed",
+	       "  for that reason");
+	ok(values_has(&r.f, METRIC_DRAM_ENERGY), "  that of the memory is known");
+	is_int(rig_energy_nodes(&r), 0, "  so the whole is a lower bound");
 	rig_close(&r);
 }
 
@@ -747,6 +776,7 @@ int main(void)
 	test_no_sampler(dir);
 	test_life(dir);
 	test_stands_in(dir);
+	test_all_lost(dir);
 	test_unseen(dir);
 	test_counted_by_spank(dir);
 	test_lost_source(dir, false);

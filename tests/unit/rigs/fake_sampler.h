@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libcore/doubt.h"
 #include "src/libledger/ledger_book.h"
 #include "src/libledger/ledger_map.h"
 #include "src/libutil/clock.h"
@@ -26,7 +27,8 @@ struct fake_sampler {
 	uint64_t busy_ns[LEDGER_STEPS]; /* by slot: what its cgroup would say */
 	struct book_line *line;		/* of the last tick */
 	size_t nlines;
-	bool is_lost; /* a source is */
+	bool is_lost;	/* a source is */
+	bool is_silent; /* the CPU's sensor shows nothing */
 	uint64_t lag_ns;
 	uint64_t dram_idle_mw;
 };
@@ -79,7 +81,7 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 				  .node_cpus = 8,
 				  .node_mem_mb = 8000,
 				  .node_busy_ns = f->node_busy_ns,
-				  .is_lost = f->is_lost,
+				  .doubt = { f->is_lost ? DOUBT_LOST : DOUBT_NONE },
 				  .lag_ns = f->lag_ns };
 	struct part part[] = {
 		{ .domain = DOMAIN_CPU, .source = SOURCE_RAPL, .idle_mw = 10000, .used_ns = f->cpu_ns },
@@ -93,7 +95,7 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 	tick.part = part;
 	tick.nparts = 2;
 	if (page->t_mono_ns) { /* the first reading is the base */
-		part[0].energy_uj = cpu_uj;
+		part[0].energy_uj = f->is_silent ? 0 : cpu_uj;
 		part[1].energy_uj = dram_uj;
 	}
 	page->domain_source[DOMAIN_CPU] = SOURCE_RAPL;

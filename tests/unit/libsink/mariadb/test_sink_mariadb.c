@@ -333,8 +333,9 @@ static void test_upgrade(void)
 	ok(send_made(k, 20 * SECOND) == 0, "jobs of both kinds: %s", err.text);
 	test_origins();
 	sink_mariadb.close(k);
-	admin_query("ALTER TABLE ceems.job DROP COLUMN origin, DROP COLUMN lost_events");
-	admin_query("ALTER TABLE ceems.step DROP COLUMN lost_events");
+	admin_query("ALTER TABLE ceems.job DROP COLUMN origin, DROP COLUMN energy_doubt, "
+		    "DROP COLUMN lost_events");
+	admin_query("ALTER TABLE ceems.step DROP COLUMN energy_doubt, DROP COLUMN lost_events");
 	admin_query("ALTER TABLE ceems.usage_day DROP COLUMN jobs_history, DROP COLUMN history_j");
 	admin_query("DELETE FROM ceems.schema_version WHERE version > 1");
 	admin_query("DELETE FROM ceems.usage_open");

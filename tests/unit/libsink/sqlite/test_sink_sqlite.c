@@ -312,6 +312,8 @@ static void test_upgrade(void)
 		change(sql);
 	}
 	change("ALTER TABLE ceems.job DROP COLUMN origin;"
+	       "ALTER TABLE ceems.job DROP COLUMN energy_doubt;"
+	       "ALTER TABLE ceems.step DROP COLUMN energy_doubt;"
 	       "ALTER TABLE ceems.job DROP COLUMN lost_events;"
 	       "ALTER TABLE ceems.step DROP COLUMN lost_events;"
 	       "ALTER TABLE ceems.usage_day DROP COLUMN jobs_history; ALTER TABLE ceems.usage_day DROP "
