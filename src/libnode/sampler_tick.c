@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "src/libcore/doubt.h"
 #include "src/libemission/factor_feed.h"
 #include "src/libmeter/activity/frozen.h"
 #include "src/libnode/gpubook.h"
@@ -142,7 +141,7 @@ static void read_sources(struct sampler *s, struct tick *t, uint32_t cpus)
 {
 	struct sources_reading *r = &t->sources;
 	struct ledger_page *page = t->page;
-	unsigned int d;
+	struct sources_load load;
 
 	sources_read(s->sources, t->book.t_mono_ns, t->dt_ns, busy_ppm(t, cpus), page->state, r);
 	page->rejected += r->rejected;
@@ -150,14 +149,22 @@ static void read_sources(struct sampler *s, struct tick *t, uint32_t cpus)
 	page->late += r->late;
 	page->disagreement_uj += r->disagreement_uj;
 	memcpy(page->domain_source, r->from, sizeof(page->domain_source));
-	t->book.doubt[DOMAIN_OTHER] = r->lost ? DOUBT_LOST : DOUBT_NONE;
-	for (d = 0; d < DOMAIN_N; d++)
-		if (r->unsure & 1u << d && t->book.doubt[d] < DOUBT_PARTIAL)
-			t->book.doubt[d] = DOUBT_PARTIAL;
 	t->book.lag_ns = r->lag_ns;
 	t->ngpus = sources_gpus(s->sources, t->gpu, GPUS_MAX);
 	t->ninstances = sources_instances(s->sources, &t->instance);
 	tell_slices(s);
+	load = (struct sources_load){
+		.busy_ns = t->busy_ns,
+		.socket_ns = t->socket_ns,
+		.socket_cpus = page->socket_cpus,
+		.cpus = cpus,
+		.gpu = t->gpu,
+		.ngpus = t->ngpus,
+		.kept = page->part,
+		.nkept = page->nparts,
+	};
+	sources_assess(s->sources, t->book.t_mono_ns, t->dt_ns, &load, r);
+	memcpy(t->book.doubt, r->doubt, sizeof(t->book.doubt));
 }
 
 static int sampler_book(struct sampler *s, struct tick *t)

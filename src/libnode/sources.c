@@ -365,22 +365,32 @@ static struct sources_entry *node_candidate(struct sources *s, size_t i)
 	return NULL;
 }
 
+/* Returns true if the sensor of the whole node never counted. Then it is as if there was none. */
+static bool is_dead_node(const struct sources *s, const struct sources_entry *e)
+{
+	return standing_doubt(&s->standing, DOMAIN_OTHER, 0, e->id, /* is_whole_node= */ true) == DOUBT_DEAD;
+}
+
 /*
- * Chooses the source of the whole node, once. It is chosen again only if it was used before
- * slurmd's restart and does not come back.
+ * Chooses the source of the whole node, once. It is chosen again if it never counted, or if it was used
+ * before slurmd's restart and does not come back.
  */
 static void choose_node(struct sources *s, struct source_state *state)
 {
 	size_t n = s->is_auto ? SOURCE_N : s->n;
 	size_t i;
 
-	if (s->node && (s->node->was_read || is_awaited(s->node)))
+	if (s->node && (s->node->was_read || is_awaited(s->node)) && !is_dead_node(s, s->node))
 		return;
+	if (s->node && s->from[DOMAIN_OTHER] == s->node->id) {
+		s->from[DOMAIN_OTHER] = SOURCE_N;
+		remainder_forget(&state[s->node->id]);
+	}
 	s->node = NULL;
 	for (i = 0; i < n && !s->node; i++) {
 		struct sources_entry *e = node_candidate(s, i);
 
-		if (!e || !e->source)
+		if (!e || !e->source || is_dead_node(s, e))
 			continue;
 		/* the source that an earlier slurmd used has a saved remainder; wait for this source */
 		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(&state[e->id])))
@@ -402,6 +412,7 @@ static void read_node(struct sources *s, struct remainder_tick *tick, struct sou
 	struct source_state *own = &state[e->id];
 	struct remainder_share share;
 	struct part *other;
+	bool is_stamped;
 
 	tick->node = whole_node_of(e);
 	if (tick->node)
@@ -410,9 +421,11 @@ static void read_node(struct sources *s, struct remainder_tick *tick, struct sou
 	remainder_tick(&s->remainder, tick, &share);
 	if (remainder_save(&s->remainder, own) < 0)
 		ret->rejected++;
-	ret->late += share.fell_silent;
+	/* a counter without times does not fall silent: it stands still, see standing.h */
+	is_stamped = !tick->node || tick->node->until_ns;
+	ret->late += share.fell_silent && is_stamped;
 	ret->disagreement_uj = share.disagreement_uj;
-	e->is_late |= s->remainder.is_silent;
+	e->is_late |= s->remainder.is_silent && is_stamped;
 	s->from[DOMAIN_OTHER] = e->id;
 	other = part_of(s, DOMAIN_OTHER, 0, e->id);
 	if (tick->node)
@@ -545,4 +558,122 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 	ret->nparts = s->nparts;
 	memcpy(ret->part, s->part, s->nparts * sizeof(s->part[0]));
 	memcpy(ret->from, s->from, sizeof(ret->from));
+}
+
+/* --- what is in doubt ------------------------------------------------------------------- */
+
+static bool is_flagged(const struct reading *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].is_unread || r->part[i].is_late)
+			return true;
+	return false;
+}
+
+/* Adds the parts that E shows and that are used to SEEN. */
+static size_t add_seen(const struct sources *s, const struct sources_entry *e, struct part *seen, size_t n)
+{
+	bool is_late = e->is_late && !is_flagged(&e->last);
+	uint32_t i;
+
+	for (i = 0; i < e->last.nparts && n < PARTS_MAX; i++) {
+		const struct part *p = &e->last.part[i];
+		bool is_used = p->is_whole_node ? s->node == e || (!s->node && is_dead_node(s, e)) :
+						  p->domain < DOMAIN_N && s->from[p->domain] == e->id;
+
+		if (!is_used && !(p->domain == DOMAIN_GPU && is_gpu_library(e->id) &&
+				  is_gpu_library(s->from[DOMAIN_GPU])))
+			continue;
+		seen[n] = *p;
+		seen[n].source = (uint8_t)e->id;
+		seen[n++].is_late |= is_late;
+	}
+	return n;
+}
+
+static void restore_kept(struct sources *s, const struct part *p, const struct sources_load *load)
+{
+	size_t i;
+
+	for (i = 0; i < load->nkept; i++) {
+		const struct ledger_part *k = &load->kept[i];
+
+		if (k->domain == p->domain && k->unit == p->unit && k->source == p->source)
+			standing_restore(&s->standing, p, k->energy_uj != 0, (enum doubt)k->doubt);
+	}
+}
+
+/* Returns the domain that a lost source without parts would measure, as far as its kind tells. */
+static enum domain domain_of(enum source_id id)
+{
+	return is_gpu_library(id) ? DOMAIN_GPU : id == SOURCE_RAPL ? DOMAIN_CPU : DOMAIN_OTHER;
+}
+
+/* A lost source none of whose parts is in doubt: nobody knows which part failed. */
+static void doubt_source(const struct sources_entry *e, struct sources_reading *r)
+{
+	enum doubt doubt = e->is_late && e->rc >= 0 ? DOUBT_SILENT : DOUBT_LOST;
+	bool has_part = false;
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].source == e->id && r->part[i].doubt >= DOUBT_SILENT)
+			return;
+	for (i = 0; i < r->nparts; i++)
+		if (r->part[i].source == e->id) {
+			r->part[i].doubt = (uint8_t)doubt;
+			has_part = true;
+		}
+	if (!has_part)
+		r->doubt[domain_of(e->id)] = DOUBT_LOST;
+}
+
+void sources_assess(struct sources *s, uint64_t now_ns, uint64_t dt_ns, const struct sources_load *load,
+		    struct sources_reading *r)
+{
+	uint64_t lag_ns[SOURCE_N] = { 0 };
+	struct part seen[PARTS_MAX];
+	struct standing_tick t = {
+		.now_ns = now_ns,
+		.dt_ns = dt_ns,
+		.busy_ns = load->busy_ns,
+		.socket_ns = load->socket_ns,
+		.socket_cpus = load->socket_cpus,
+		.cpus = load->cpus,
+		.gpu = load->gpu,
+		.ngpus = load->ngpus,
+		.lag_ns = lag_ns,
+		.part = seen,
+	};
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		struct sources_entry *e = &s->entry[i];
+
+		if (!e->source || source_is_estimate(e->id))
+			continue;
+		lag_ns[e->id] = sources_lag(e);
+		t.nparts = add_seen(s, e, seen, t.nparts);
+		if (s->node != e && !owns_any(s, e->id) && !is_dead_node(s, e))
+			standing_forget(&s->standing, e->id);
+	}
+	for (i = 0; i < t.nparts; i++)
+		restore_kept(s, &seen[i], load);
+	standing_assess(&s->standing, &t);
+	for (i = 0; i < r->nparts; i++) {
+		struct part *p = &r->part[i];
+		uint8_t whole = (uint8_t)standing_doubt(&s->standing, (enum domain)p->domain, p->unit,
+							(enum source_id)p->source, /* is_whole_node= */ true);
+
+		p->doubt = (uint8_t)standing_doubt(&s->standing, (enum domain)p->domain, p->unit,
+						   (enum source_id)p->source, /* is_whole_node= */ false);
+		p->doubt = whole > p->doubt ? whole : p->doubt;
+		if (r->unsure & 1u << p->domain && p->doubt < DOUBT_PARTIAL)
+			p->doubt = DOUBT_PARTIAL;
+	}
+	for (i = 0; i < s->n; i++)
+		if (s->entry[i].is_lost)
+			doubt_source(&s->entry[i], r);
 }

@@ -7,6 +7,7 @@
 #define CEEMS_SOURCES_H
 
 #include "src/libcore/settings.h"
+#include "src/libledger/ledger.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
@@ -53,6 +54,10 @@ struct sources_reading {
 	 */
 	uint32_t lost;
 	uint32_t unsure; /* a bit 1 << enum domain for each that may lack energy before this tick (part.h) */
+	/*
+	 * By sources_assess(): enum doubt of a domain whose source is lost and has no part.
+	 */
+	uint8_t doubt[DOMAIN_N];
 	uint64_t lag_ns; /* the largest lag of the sources in use */
 	int failed;	 /* -errno of a source that could not be read at all; 0: there is none */
 	enum source_id failed_id;
@@ -82,6 +87,25 @@ struct sources_reading {
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);
+
+/* What must be known to assess sensors (standing.h), of the tick that sources_read() has read. */
+struct sources_load {
+	uint64_t busy_ns; /* CPU time of all processes in the tick, and by socket */
+	const uint64_t *socket_ns;
+	const uint32_t *socket_cpus;
+	uint32_t cpus;
+	const struct gpu_reading *gpu;
+	size_t ngpus;
+	const struct ledger_part *kept; /* what the ledger has of parts from before slurmd started */
+	size_t nkept;
+};
+/*
+ * Decides whether the sensors in use measured all that was used: sets doubt of the parts of R, and R->doubt.
+ * To be called after each sources_read(). A sensor of the whole node that never counts is not used from the
+ * next sources_read() on. Logs once when a sensor stands still, and once when it moves again.
+ */
+void sources_assess(struct sources *s, uint64_t now_ns, uint64_t dt_ns, const struct sources_load *load,
+		    struct sources_reading *r);
 
 /*
  * Lists RAPL's counters with CEEMS's names. Returns how many, at most MAX. Pointers are valid until

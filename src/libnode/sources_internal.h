@@ -7,6 +7,7 @@
 
 #include "src/libnode/remainder.h"
 #include "src/libnode/sources.h"
+#include "src/libnode/standing.h"
 #include "src/libutil/logger.h"
 
 /* A source that was asked for. */
@@ -40,6 +41,7 @@ struct sources {
 	uint32_t from[DOMAIN_N];
 	struct sources_entry *node; /* the source that measures the whole node; NULL: none so far */
 	struct remainder remainder;
+	struct standing standing;
 	uint32_t nparts;
 	struct part part[PARTS_MAX];
 	struct logger_once log_estimate;

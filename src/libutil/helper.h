@@ -29,7 +29,8 @@
  *	meter NAME DOMAIN UNIT energy|power MAX_W [node] [coarse] [nonzero]
  *	late NAME		the last value of meter NAME is too old to be used
  *	gone NAME		meter NAME does not exist any more
- *	reading T NAME VALUE	at time T: uJ of an energy meter, mW of a power meter
+ *	reading T NAME VALUE [partial]	at time T: uJ of an energy meter, mW of a power meter; partial: the
+ *				value lacks something that the meter should cover
  *	gpu NAME MODEL		the model of the GPU that meter NAME measures
  *	slices NAME		the MIG instances declared for GPU NAME are no longer valid
  *	slice NAME GI CI SLICES GI_SLICES MB	one MIG instance; see struct gpu_slice

@@ -197,6 +197,19 @@ start_dbd_proxy() {
 		>"$LOG_DIR/proxy.out" 2>&1 &
 }
 
+# rapl_moves NODE...: from now on the package and memory of --fake-rapl use 2 W, as those of an idle machine do. Counters
+# that stand still are taken for broken after 10 s. The cluster's end ends it.
+rapl_moves() {
+	# shellcheck disable=SC2016 # expanded inside
+	inside sh -c 'cluster=$0 dir=$1; shift
+		while sleep 1; do
+			for node; do
+				"$cluster" rapl "$dir" "$node" 0 +1000000
+				"$cluster" rapl "$dir" "$node" 0:0 +1000000
+			done
+		done' "$cluster" "$DIR" "$@" >/dev/null 2>&1 &
+}
+
 # inside CMD..., as USER CMD...: runs CMD in the cluster in $DIR, as root or as USER.
 inside() {
 	"$cluster" exec "$DIR" "$@"

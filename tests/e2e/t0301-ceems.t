@@ -134,6 +134,7 @@ is "$(grep -cE '^(error|warn) +(munge|slurmctld|slurmdbd|slurmd) ' <<<"$out")" 0
 
 # Longer than a second: Slurm's times are whole seconds, and a job of 0 s has no efficiency. Busy, so that it has energy
 # in every tick.
+rapl_moves n1
 job=$(submit user1 --wrap 'srun --ceems-perf dd if=/dev/zero of=/dev/null bs=1M count=20; touch go
 	until [ -e end ]; do :; done')
 wait_for 60 test -e "$DIR/home/user1/go"
@@ -208,7 +209,7 @@ json=$(inside "$ceems" ledger --json "${conf[@]}")
 is "$(jq .difference_uj <<<"$json")" 0 "to the microjoule"
 is "$(jq '.measured.total_uj - .unallocated.total_uj - .system.total_uj - .retired.total_uj
 	- ([.ended[].total_uj, .steps[].total_uj] | add // 0)' <<<"$json")" 0 "also added up here"
-is "$(jq .measured.total_uj <<<"$json")" 50000000 "and it is what was fed"
+is "$(jq ".measured.total_uj >= 50000000" <<<"$json")" true "and it is what was fed, and what the idle node uses"
 is "$(jq '[.measured, .steps[], .ended[] | .total_uj - ([.by_factor_uj[]] | add)] | unique' -c <<<"$json")" \
 	"[0]" "every joule has a factor"
 is "$(jq '.measured.co2e_ng - .unallocated.co2e_ng - .system.co2e_ng - .retired.co2e_ng

@@ -6,6 +6,7 @@
 needs_plugins acct_gather jobcomp
 
 cluster_up --nodes 2 --fake-rapl --ceems-conf <(printf '%s\n' Sinks=file Country=DE EnergySources=rapl IdleWatts=0)
+rapl_moves n1 n2
 ceems=$BUILD_DIR/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
 

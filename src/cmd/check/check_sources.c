@@ -11,6 +11,8 @@
 #include <strings.h>
 
 #include "src/cmd/check/check.h"
+#include "src/libcore/doubt.h"
+#include "src/libledger/ledger.h"
 #include "src/libmeter/activity/cputime.h"
 #include "src/libnode/sources.h"
 #include "src/libutil/clock.h"
@@ -18,6 +20,8 @@
 #include "src/libutil/logger.h"
 
 #define TICK_NS (300 * NSEC_PER_MSEC)
+/* What the ledger says of sensors is old after this time: no slurmd works. */
+#define KEPT_NS (180 * NSEC_PER_SEC)
 
 /* What a source shows of a domain. The index WATCH_NODE is for what it shows of the whole node. */
 #define WATCH_NODE DOMAIN_N
@@ -39,6 +43,8 @@ struct watch {
 	uint64_t busy_ns;
 	uint64_t begin_ns, last_ns;
 	struct watched of[SOURCE_N][DOMAIN_N + 1];
+	struct ledger_part *kept; /* the parts as slurmd assesses them; NULL: no slurmd works */
+	uint32_t nkept;
 };
 
 struct text {
@@ -289,12 +295,31 @@ static bool check_sources_hangs(const struct check *c, enum source_id id)
 	return setting < SETTING_N && check_is_hung(c, settings_text(&c->settings, setting));
 }
 
+/* Adds the parts of the source whose energy slurmd does not know, and why. Returns the worst enum doubt. */
+static unsigned int add_doubt(struct text *t, const struct watch *w, enum source_id id)
+{
+	unsigned int worst = DOUBT_NONE;
+	uint32_t i;
+
+	for (i = 0; i < w->nkept; i++) {
+		const struct ledger_part *p = &w->kept[i];
+
+		if (p->source != id || !p->doubt)
+			continue;
+		check_sources_add(t, "; %s %u %s, says slurmd", domain_name((enum domain)p->domain), p->unit,
+				  doubt_text(p->doubt));
+		worst = p->doubt > worst ? p->doubt : worst;
+	}
+	return worst;
+}
+
 static void check_sources_tell(struct check *c, struct watch *w, enum source_id id, enum source_id node)
 {
 	bool is_auto = !strcasecmp(c->settings.energy_sources, "auto");
 	struct sources_status st;
 	struct text t = { 0 };
 	struct text use = { 0 };
+	unsigned int doubt;
 
 	if (check_sources_hangs(c, id))
 		return;
@@ -321,7 +346,12 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 		check_sources_add(&t, "; up to %llu.%llu s behind",
 				  (unsigned long long)(st.lag_ns / NSEC_PER_SEC),
 				  (unsigned long long)(st.lag_ns / (NSEC_PER_SEC / 10) % 10));
-	if (st.is_configured && (st.rc < 0 || st.last->late))
+	doubt = add_doubt(&t, w, id);
+	if (doubt > DOUBT_PARTIAL)
+		check_error(c, source_name(id), check_sources_remedy(id), "%s", t.buf);
+	else if (doubt)
+		check_warn(c, source_name(id), check_sources_remedy(id), "%s", t.buf);
+	else if (st.is_configured && (st.rc < 0 || st.last->late))
 		check_error(c, source_name(id), check_sources_remedy(id), "%s; is lost: %s", t.buf,
 			    *st.why ? st.why : "its readings are too old");
 	else if (st.last->rejected)
@@ -429,6 +459,24 @@ static void tell_all(struct check *c, struct watch *w)
 		tell_idle(c, w, node);
 }
 
+/* Reads the parts in slurmd's ledger, if slurmd has ticked not long ago. */
+static void read_kept(struct watch *w)
+{
+	_cleanup_free_ struct ledger_page *page = malloc(sizeof(*page));
+	struct errmsg err = { 0 };
+	struct ledger *l = NULL;
+
+	if (!page || ledger_open(w->c->settings.ledger_dir, w->c->node, /* writable= */ false, &l, &err) < 0)
+		return;
+	w->kept = calloc(PARTS_MAX, sizeof(*w->kept));
+	if (w->kept && ledger_snapshot(l, page) == 0 && page->nparts <= PARTS_MAX &&
+	    clock_mono_ns() - page->t_mono_ns < KEPT_NS) {
+		memcpy(w->kept, page->part, page->nparts * sizeof(*w->kept));
+		w->nkept = page->nparts;
+	}
+	ledger_close(l);
+}
+
 void check_sources(struct check *c)
 {
 	struct settings settings = c->settings;
@@ -456,7 +504,9 @@ void check_sources(struct check *c)
 	logger_set_sink(NULL); /* lines that slurmd would log about a source are findings here */
 	watch(w);
 	logger_set_sink(logger_sink_stderr);
+	read_kept(w);
 	tell_all(c, w);
+	free(w->kept);
 	check_gpus(c, sources_slices(w->s));
 	if (w->stat_fd >= 0)
 		(void)close(w->stat_fd);

@@ -29,6 +29,9 @@
 #define LINES_MAX 64
 #define ANSWER_LINES_MAX 256
 
+/* The step of a `coarse` counter: a kWh. */
+#define COARSE_UJ UINT64_C(3600000000000)
+
 /* The largest lag that a helper may state: a day and an interval. */
 #define LAG_MAX_MS UINT64_C(90000000)
 
@@ -46,6 +49,8 @@ struct meter {
 	bool is_gone;
 	bool is_read;		    /* its last line was a reading */
 	bool is_late;		    /* its last sample was too old */
+	bool is_partial;	    /* its last value does not cover all that it should */
+	uint64_t shown;		    /* its last value */
 	struct counter counter;	    /* used if is_energy */
 	struct integrate integrate; /* used if not is_energy: the meter measures power */
 	uint64_t seen_ns;	    /* the time of the last sample read; 0: none yet */
@@ -329,6 +334,7 @@ static void take_reading(struct source *s, struct meter *m, uint64_t t_ns, uint6
 
 	m->is_read = true;
 	m->is_late = false;
+	m->shown = value;
 	meter_note(s, m, NULL);
 	if (t_ns <= m->seen_ns) /* this sample was booked before */
 		return;
@@ -358,12 +364,15 @@ static int parse_reading(struct source *s, char *const *word, size_t n, struct s
 	uint64_t t_ns, value;
 	struct meter *m;
 
-	if (n != 4 || parse_u64(word[1], &t_ns) < 0 || parse_u64(word[3], &value) < 0 || !t_ns ||
-	    t_ns > clock_mono_ns())
+	bool is_partial = n == 5 && !strcmp(word[4], "partial");
+
+	if (n != 4u + is_partial || parse_u64(word[1], &t_ns) < 0 || parse_u64(word[3], &value) < 0 ||
+	    !t_ns || t_ns > clock_mono_ns())
 		return -EINVAL;
 	m = meter_find(s, word[2]);
 	if (!m)
 		return -EINVAL;
+	m->is_partial = is_partial;
 	take_reading(s, m, t_ns, value, state, out);
 	helper_good(s->helper);
 	source_note(s, NULL);
@@ -829,14 +838,23 @@ static void set_until(const struct source *s, struct reading *out)
 		const struct meter *m = &s->meter[i];
 		struct part *part;
 
+		bool is_old = (m->is_read || !s->setup.is_asked) && now_ns - m->seen_ns > s->setup.stale_ns;
+
 		is_late |= m->is_late;
-		if (m->is_gone || !m->until_ns)
+		if (m->is_gone || (!m->seen_ns && !m->is_late))
 			continue;
 		part = part_of(m, out);
+		part->is_late |= m->is_late || is_old;
+		part->is_unread |= s->setup.is_asked && !m->is_read && !m->is_late;
+		part->is_partial |= m->is_partial;
+		part->step_uj = m->is_coarse ? COARSE_UJ : part->step_uj;
+		part->shown += m->is_energy ? 0 : m->shown;
+		if (!m->until_ns)
+			continue;
 		if (!part->until_ns || m->until_ns < part->until_ns)
 			part->until_ns = m->until_ns;
 		/* a meter that is known to have failed does not count as late */
-		is_late |= (m->is_read || !s->setup.is_asked) && now_ns - m->seen_ns > s->setup.stale_ns;
+		is_late |= is_old;
 	}
 	out->late += is_late;
 }

@@ -7,6 +7,7 @@
 
 #include "rnd.h"
 #include "scratch.h"
+#include "src/libcore/doubt.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
 #include "src/libutil/util.h"
@@ -653,6 +654,87 @@ static void test_each_joule_once(void)
 	   "1000 histories, %u handed over, each joule once", handed);
 }
 
+/* One tick, and what is in doubt. */
+static void assess(struct machine *m)
+{
+	static const uint64_t socket_ns[SOCKETS_MAX] = { NSEC_PER_SEC };
+	static const uint32_t socket_cpus[SOCKETS_MAX] = { 4 };
+	const struct sources_load load = {
+		.busy_ns = NSEC_PER_SEC, .socket_ns = socket_ns, .socket_cpus = socket_cpus, .cpus = 4
+	};
+
+	tick(m);
+	sources_assess(m->s, m->now_ns, NSEC_PER_SEC, &load, &m->r);
+}
+
+static unsigned int doubt_of(const struct machine *m, enum domain d, uint8_t unit)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->r.nparts; i++)
+		if (m->r.part[i].domain == d && m->r.part[i].unit == unit)
+			return m->r.part[i].doubt;
+	return DOUBT_N;
+}
+
+/* psys that never counts, beside packages that do. */
+static void test_dead_node(void)
+{
+	struct sources_status st;
+	struct machine m;
+	uint64_t disagreement_uj = 0;
+	int t;
+
+	no_sources();
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 50000000);
+	shows(SOURCE_RAPL, DOMAIN_DRAM, 0, 5000000);
+	shows(SOURCE_RAPL, DOMAIN_N, 0, 0);
+	start(&m, "auto");
+	for (t = 0; t < 40; t++) {
+		assess(&m);
+		disagreement_uj += m.r.disagreement_uj;
+	}
+	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "a sensor of the node that never counts is as none");
+	ok(doubt_of(&m, DOMAIN_OTHER, 0) == DOUBT_DEAD && !doubt_of(&m, DOMAIN_CPU, 0) &&
+		   !doubt_of(&m, DOMAIN_DRAM, 0),
+	   "  it is dead, and the parts are not in doubt");
+	ok(!m.r.lost && !m.r.is_tainted && !disagreement_uj, "  no source is lost, and nothing disagrees");
+	ok(sources_status(m.s, SOURCE_RAPL, &st) && !st.is_node, "  it is not used");
+	ok(strstr(logged, "rapl: the sensor of the whole node never moved") &&
+		   !strstr(logged, "new readings"),
+	   "  the log says so: %s", logged);
+	fake[SOURCE_RAPL].part[2].energy_uj = 70000000;
+	assess(&m);
+	assess(&m);
+	assess(&m);
+	is_from(&m, DOMAIN_OTHER, SOURCE_RAPL, 15000000, "it counts: it is used");
+	is_u64(doubt_of(&m, DOMAIN_OTHER, 0), DOUBT_NONE, "  without doubt");
+	finish(&m);
+
+	no_sources();
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 50000000);
+	shows(SOURCE_RAPL, DOMAIN_CPU, 1, 0);
+	start(&m, "auto");
+	for (t = 0; t < 12; t++)
+		assess(&m);
+	ok(doubt_of(&m, DOMAIN_CPU, 0) == DOUBT_NONE && doubt_of(&m, DOMAIN_CPU, 1) == DOUBT_STANDING,
+	   "one of two packages stands still");
+	fake[SOURCE_RAPL].read_rc = -EIO;
+	for (t = 0; t < 20; t++)
+		assess(&m);
+	ok(doubt_of(&m, DOMAIN_CPU, 0) == DOUBT_LOST, "the source is lost: so is the other");
+	finish(&m);
+
+	no_sources();
+	fake[SOURCE_NVML].open_rc = -ENXIO;
+	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 50000000);
+	start(&m, "rapl,nvml");
+	assess(&m);
+	ok(m.r.doubt[DOMAIN_GPU] == DOUBT_LOST && !m.r.doubt[DOMAIN_OTHER] && !doubt_of(&m, DOMAIN_CPU, 0),
+	   "a library of GPUs that cannot be used is no matter of the CPUs");
+	finish(&m);
+}
+
 static void test_status(void)
 {
 	struct sources_status st = { 0 };
@@ -750,6 +832,7 @@ int main(void)
 	test_lost_from_start();
 	test_handed_over();
 	test_each_joule_once();
+	test_dead_node();
 	test_status();
 	test_psys();
 	return done_testing();

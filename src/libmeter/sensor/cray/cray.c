@@ -329,6 +329,7 @@ static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 		part->is_unsure = one == 0 && m->counter.is_unsure;
 		part->is_failed = one < 0 && one != -EALREADY;
 		out.rejected += part->is_failed;
+		part->is_unread = one < 0 && one != -EALREADY && one != -EAGAIN;
 	}
 	if (rc == -EALREADY)
 		out.late += s->age_ns > STALE_NS;

@@ -405,6 +405,7 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 		part->energy_uj += uj; /* the dies of a package belong to one unit */
 		part->is_new_base |= rc == 1;
 		part->is_unsure |= is_unsure || (rc == 0 && e->counter.is_unsure);
+		part->is_unread |= rc < 0;
 		out.rejected += rc < 0;
 	}
 	if (!good)

@@ -311,6 +311,7 @@ static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 			part = reading_part(&out, z->z.kind == RAPL_DRAM ? DOMAIN_DRAM : DOMAIN_CPU,
 					    z->socket, QUALITY_COUNTER);
 		if (rc < 0) {
+			part->is_unread = true;
 			out.rejected++;
 			/* an implausible value was still read */
 			good += rc == -ERANGE || rc == -EOVERFLOW || rc == -ESTALE;
