@@ -158,9 +158,12 @@ static void redfish_run(struct session *s, uint64_t interval_ms)
 
 			if (got.kind != declared.kind || got.window_ns != declared.window_ns || is_other_set)
 				redfish_declare(s->walk, &got, is_other_set, s->conf.url, interval_ms);
+			if (declared.kind == REDFISH_JOULES && got.kind == REDFISH_WATTS)
+				redfish_note("EnergyJoules stood still although PowerWatts shows power: "
+					     "PowerWatts is used");
 			declared = got;
-			helper_say("reading %" PRIu64 " redfish:%s %" PRIu64, got.t_ns,
-				   redfish_kind_name(got.kind), got.value);
+			helper_say("reading %" PRIu64 " redfish:%s %" PRIu64 "%s", got.t_ns,
+				   redfish_kind_name(got.kind), got.value, got.is_partial ? " partial" : "");
 		} else {
 			helper_say("error - %s", err.text);
 		}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/helpers/redfish/redfish_choice.h"
+#include "src/helpers/redfish/redfish_stuck.h"
 #include "src/libcore/unit.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/util.h"
@@ -24,6 +25,8 @@ struct redfish_walk {
 	uint64_t set;		 /* counts changes of the chassis in use */
 	uint64_t again_ns;	 /* when to search again; 0: never */
 	uint64_t again_after_ns; /* the pause before */
+	struct redfish_stuck joules;
+	bool is_stuck; /* EnergyJoules stood still: PowerWatts is read instead */
 };
 
 /* --- asking ------------------------------------------------------------------------------- */
@@ -82,8 +85,24 @@ static int walk_find(struct redfish_walk *w, struct errmsg *err)
 	return rc;
 }
 
+/* Reads PowerWatts instead of EnergyJoules, where both are shown. */
+static void use_watts(struct redfish_walk *w)
+{
+	const unsigned int both = 1u << REDFISH_JOULES | 1u << REDFISH_WATTS;
+	size_t i;
+
+	for (i = 0; i < w->tree.nchassis; i++)
+		if (w->tree.chassis[i].is_used && (redfish_chassis_kinds(&w->tree.chassis[i]) & both) != both)
+			return;
+	for (i = 0; i < w->tree.nchassis; i++)
+		if (w->tree.chassis[i].is_used)
+			w->tree.chassis[i].kind = REDFISH_WATTS;
+	w->tree.kind = REDFISH_WATTS;
+}
+
+/* *MW grows by the power that C shows beside its energy. */
 static int ask_chassis(struct redfish_walk *w, const struct redfish_chassis *c, struct redfish_sample *sum,
-		       struct errmsg *err)
+		       uint64_t *mw, struct errmsg *err)
 {
 	enum redfish_kind kind = c->kind;
 	const char *path = c->resource[redfish_kind_resource(kind)];
@@ -104,6 +123,7 @@ static int ask_chassis(struct redfish_walk *w, const struct redfish_chassis *c, 
 		return errmsg_set(err, -ENODATA, "%s%s: no %s now%s%s", w->conf->url, path,
 				  redfish_kind_name(kind), why.text[0] ? ": " : "", why.text);
 	sum->value += v.value[kind];
+	*mw += v.has & 1u << REDFISH_WATTS ? v.value[REDFISH_WATTS] : 0;
 	if (v.window_ns > sum->window_ns)
 		sum->window_ns = v.window_ns;
 	return 0;
@@ -138,6 +158,7 @@ int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct 
 {
 	struct redfish_sample sum = { 0 };
 	bool is_due = w->again_ns && clock_mono_ns() > w->again_ns;
+	uint64_t mw = 0;
 	size_t i;
 	int rc;
 
@@ -146,14 +167,21 @@ int redfish_walk_ask(struct redfish_walk *w, struct redfish_sample *ret, struct 
 		return rc == -EPERM ? -EACCES : rc;
 	}
 	rc = w->is_found && !is_due ? 0 : walk_find(w, err);
+	if (rc == 0 && w->is_stuck && w->tree.kind == REDFISH_JOULES)
+		use_watts(w); /* a new search has found the counter again */
 	sum.kind = w->tree.kind;
 	sum.set = w->set;
+	sum.is_partial = w->tree.is_incomplete;
 	for (i = 0; rc == 0 && i < w->tree.nchassis; i++)
 		if (w->tree.chassis[i].is_used)
-			rc = ask_chassis(w, &w->tree.chassis[i], &sum, err);
+			rc = ask_chassis(w, &w->tree.chassis[i], &sum, &mw, err);
 	if (rc < 0) /* -EPERM: the user or the file is to be changed */
 		return rc == -EPERM ? -EACCES : rc;
 	sum.t_ns = clock_mono_ns();
+	if (sum.kind == REDFISH_JOULES)
+		w->is_stuck = redfish_stuck_note(&w->joules, sum.value, mw, sum.t_ns);
+	if (w->is_stuck && w->tree.kind == REDFISH_JOULES)
+		use_watts(w);
 	*ret = sum;
 	return 0;
 }

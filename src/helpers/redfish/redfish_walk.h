@@ -2,7 +2,8 @@
 /*
  * redfish_walk.h - reads the node's power or energy from a BMC, again and again: of the chassis that
  * redfish_tree.h finds, or of what PowerAt names. All chassis are read by the same property: the first in
- * enum redfish_kind that every one of them shows. If one of them has no value, there is no sum. When a
+ * enum redfish_kind that every one of them shows. If EnergyJoules stands still although PowerWatts beside it
+ * shows power, PowerWatts is read instead. If one of them has no value, there is no sum. When a
  * chassis could not be read during the search, the search is repeated, after ever longer pauses.
  */
 #ifndef CEEMS_REDFISH_WALK_H
@@ -21,6 +22,7 @@ struct redfish_sample {
 	enum redfish_kind kind; /* stays, as long as the resources do */
 	uint64_t value;		/* uJ or, of power, mW */
 	uint64_t set;		/* another number: other chassis are added up than before */
+	bool is_partial;	/* a chassis that may belong to the node could not be read */
 	uint64_t window_ns;	/* length of the average in ns; 0: not an average, or unknown */
 };
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "src/helpers/redfish/redfish_stuck.h"
 #include "src/helpers/redfish/redfish_walk.h"
 #include "src/libutil/util.h"
 #include "rnd.h"
@@ -869,10 +870,35 @@ static void test_return(void)
 	redfish_walk_search_now(w);
 	is_u64(redfish_walk_ask(w, &s, &err) == 0 ? s.value : 0, 332000, "  which counts once it is there");
 	ok(s.set != first.set, "  as another set of chassis");
+	ok(first.is_partial && !s.is_partial, "  without it the sum was partial");
 	resource_of(V1 "/Chassis/Main")->status = 500;
 	redfish_walk_search_now(w);
 	is_u64(redfish_walk_ask(w, &s, &err) == 0 ? s.value : 0, 332000, "  and what is known stays");
 	redfish_walk_destroy(w);
+}
+
+/* Asks COUNT times, each 10 s after the other, of a node that draws W and a counter that grows by STEP_J. */
+static bool is_stuck(struct redfish_stuck *s, unsigned int count, uint64_t w, uint64_t step_j)
+{
+	bool is_it = false;
+
+	while (count--)
+		is_it = redfish_stuck_note(s, s->uj + step_j * 1000000, w * 1000,
+					   s->t_ns + UINT64_C(10000000000));
+	return is_it;
+}
+
+static void test_stuck(void)
+{
+	struct redfish_stuck s = { 0 };
+
+	ok(!is_stuck(&s, 100, 0, 0), "a counter that stands still, and no power: no doubt");
+	ok(!is_stuck(&s, 6, 300, 0), "300 W for a minute may be less than its step");
+	ok(is_stuck(&s, 2, 300, 0), "  longer is not");
+	ok(!is_stuck(&s, 1, 300, 36000), "  until it moves, by 36 kJ");
+	ok(!is_stuck(&s, 40, 300, 0), "one with such steps may stand still for longer");
+	ok(is_stuck(&s, 10, 300, 0), "  but not for ever");
+	ok(!is_stuck(&s, 1000, 300, 3000), "one that counts");
 }
 
 int main(int argc, char **argv)
@@ -890,6 +916,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(machines); i++)
 		test_machine(&machines[i]);
 	test_return();
+	test_stuck();
 	for (seed = 1; seed <= TREES && bad < 10; seed++)
 		bad += !try_tree(seed, "") || !try_tree(seed, "C0a,C2a");
 	ok(!bad, "%d trees: no value that no sensor showed, no silent cut", TREES);
