@@ -31,6 +31,8 @@ static enum screen_colour colour_of(double share)
 /* Says why M is unknown. A value that is known may be 0, which of some metrics says that none was taken. */
 static const char *reason_text(const struct values *f, enum metric m)
 {
+	if (m == METRIC_CO2E && !values_has(f, m) && values_has(f, METRIC_ENERGY_DOUBT))
+		return metric_reason_text(REASON_DOUBT);
 	return metric_reason_text(values_has(f, m) ? REASON_NOT_MEASURED : (enum metric_reason)f->reason[m]);
 }
 
@@ -301,10 +303,9 @@ static void put_energy(const struct screen *out, const struct job_screen *s, con
 							   note[SCREEN_TEXT_MAX];
 	char idle[2 * SCREEN_TEXT_MAX], mean[2 * SCREEN_TEXT_MAX] = "", parts[SCREEN_TEXT_MAX];
 	uint64_t uj = sum->f.value[METRIC_ENERGY];
+	bool is_doubt = s->n == 1 && s->part[0]->energy.missing[0];
 
-	if (!sum->energy_n) {
-		bool is_doubt = s->n == 1 && s->part[0]->energy.missing[0];
-
+	if (!sum->energy_n || (!uj && is_doubt)) {
 		screen_row(out, "energy", "", "%s%s", is_doubt ? "n/a: " : missing(s, sum, METRIC_ENERGY, wh),
 			   is_doubt ? s->part[0]->energy.missing : "");
 		return;
@@ -517,7 +518,7 @@ static void put_notes(const struct screen *out, const struct job_screen *s, cons
 		screen_row(out, label, "", "running steps: %s", s->not_live);
 		label = "";
 	}
-	if (r->energy.missing[0] && (s->n > 1 || sum->energy_n)) {
+	if (r->energy.missing[0] && sum->f.value[METRIC_ENERGY]) {
 		screen_row(out, label, "", "energy lacks %s", r->energy.missing);
 		label = "";
 	}

@@ -135,6 +135,7 @@ static const char *const expected[] = {
 	"source=\"rapl\"} 12.000001\n",
 	"ceems_node_part_power_watts{hostname=\"n\\\"1\",domain=\"cpu\",unit=\"1\","
 	"source=\"rapl\"} 45.678\n",
+	"ceems_node_part_doubt{hostname=\"n\\\"1\",domain=\"cpu\",unit=\"1\",source=\"rapl\"} 0\n",
 	"ceems_node_part_idle_power_watts{hostname=\"n\\\"1\",domain=\"other\",unit=\"0\","
 	"source=\"model\",idle=\"stated\"} 90.000\n",
 	"ceems_node_idle_power_watts{hostname=\"n\\\"1\",domain=\"other\",source=\"model\"} 90.000\n",

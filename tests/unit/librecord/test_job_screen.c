@@ -257,6 +257,31 @@ static void test_bare(void)
 	       "less than a second, and than a joule");
 }
 
+/* Sensors that failed: with some energy, with none, and with a sensor that is as none. */
+static void test_doubt(void)
+{
+	struct record r = burn();
+
+	(void)snprintf(r.energy.quality, sizeof(r.energy.quality), "lower-bound");
+	(void)snprintf(r.energy.missing, sizeof(r.energy.missing), "cpu: stood still");
+	has_row(&r, "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     at least: see note\n",
+		"a lower bound");
+	has_row(&r, "  note       energy lacks cpu: stood still\n", "  and of what");
+	values_set(&r.values, METRIC_ENERGY, 0);
+	has_row(&r, "  energy     n/a: cpu: stood still\n",
+		"0 J of a sensor that failed is not less than 1 J");
+	values_miss(&r.values, METRIC_ENERGY, REASON_NOT_MEASURED);
+	values_miss(&r.values, METRIC_CO2E, REASON_NOT_MEASURED);
+	values_set(&r.values, METRIC_ENERGY_DOUBT, 5000);
+	has_row(&r, "  energy     n/a: cpu: stood still\n", "nothing measured");
+	has_row(&r, "  CO2e       n/a: a sensor failed\n", "  nor emitted");
+	r = burn();
+	(void)snprintf(r.energy.missing, sizeof(r.energy.missing), "other: never counted");
+	has_row(&r, "  energy     1.92 Wh (6.90 kJ), mean 113 W, 96 % idle     estimate: no sensor\n",
+		"a sensor that never counted");
+	has_row(&r, "  note       energy lacks other: never counted\n", "  is named");
+}
+
 static void test_gpu(void)
 {
 	struct record r = burn();
@@ -528,6 +553,7 @@ int main(void)
 	tzset();
 	test_job();
 	test_bare();
+	test_doubt();
 	test_gpu();
 	test_nodes();
 	test_not_ended();
