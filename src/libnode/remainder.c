@@ -135,7 +135,7 @@ static uint64_t disagreement_uj(struct remainder *r, uint64_t parts_uj)
 	return ahead_uj;
 }
 
-static void book_interval(struct remainder *r, uint64_t dt_ns, struct remainder_share *ret)
+static void book_interval(struct remainder *r, const struct remainder_tick *t, struct remainder_share *ret)
 {
 	uint64_t parts_uj = take_parts(r, r->held_until_ns);
 
@@ -148,8 +148,8 @@ static void book_interval(struct remainder *r, uint64_t dt_ns, struct remainder_
 	 * A sensor as fast as the ticks needs no spreading. For others, spread over a quarter more
 	 * than the interval, so that `other` does not stop if the sensor is late.
 	 */
-	r->spread_ns = r->period_ns > dt_ns + dt_ns / 2 ? r->period_ns + r->period_ns / 4 : 0;
-	ret->disagreement_uj = disagreement_uj(r, parts_uj);
+	r->spread_ns = r->period_ns > t->dt_ns + t->dt_ns / 2 ? r->period_ns + r->period_ns / 4 : 0;
+	ret->disagreement_uj = t->is_in_doubt ? 0 : disagreement_uj(r, parts_uj);
 }
 
 static uint64_t draw(struct remainder *r, uint64_t dt_ns)
@@ -191,7 +191,7 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t, struct 
 	add_parts(r, t->now_ns, r->held_parts_uj);
 	r->held_parts_uj = 0;
 	if (r->held_until_ns)
-		book_interval(r, t->dt_ns, ret);
+		book_interval(r, t, ret);
 	if (is_base) {
 		(void)take_parts(r, until_ns); /* dropped: there is no energy of the node to compare with */
 		r->until_ns = until_ns;

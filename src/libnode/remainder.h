@@ -67,6 +67,7 @@ struct remainder_tick {
 	uint64_t dt_ns;
 	uint64_t parts_uj;	 /* energy of all parts in this tick */
 	bool is_missing_parts;	 /* one could not be read */
+	bool is_in_doubt;	 /* the node's sensor stands still: what it lacks is no disagreement */
 	const struct part *node; /* NULL: it could not be read */
 };
 

@@ -365,10 +365,15 @@ static struct sources_entry *node_candidate(struct sources *s, size_t i)
 	return NULL;
 }
 
-/* Returns true if the sensor of the whole node never counted. Then it is as if there was none. */
+/* Returns what is in doubt of the whole node's sensor of E. One that never counted is as none. */
+static enum doubt node_doubt(const struct sources *s, const struct sources_entry *e)
+{
+	return standing_doubt(&s->standing, DOMAIN_OTHER, 0, e->id, /* is_whole_node= */ true);
+}
+
 static bool is_dead_node(const struct sources *s, const struct sources_entry *e)
 {
-	return standing_doubt(&s->standing, DOMAIN_OTHER, 0, e->id, /* is_whole_node= */ true) == DOUBT_DEAD;
+	return node_doubt(s, e) == DOUBT_DEAD;
 }
 
 /*
@@ -417,6 +422,7 @@ static void read_node(struct sources *s, struct remainder_tick *tick, struct sou
 	tick->node = whole_node_of(e);
 	if (tick->node)
 		note_unsure(e, tick->node, ret);
+	tick->is_in_doubt = node_doubt(s, e) == DOUBT_STANDING;
 	remainder_load(&s->remainder, own, tick->now_ns);
 	remainder_tick(&s->remainder, tick, &share);
 	if (remainder_save(&s->remainder, own) < 0)

@@ -54,9 +54,7 @@ struct sources_reading {
 	 */
 	uint32_t lost;
 	uint32_t unsure; /* a bit 1 << enum domain for each that may lack energy before this tick (part.h) */
-	/*
-	 * By sources_assess(): enum doubt of a domain whose source is lost and has no part.
-	 */
+	/* By sources_assess(): enum doubt of a domain whose source is lost and has no part. */
 	uint8_t doubt[DOMAIN_N];
 	uint64_t lag_ns; /* the largest lag of the sources in use */
 	int failed;	 /* -errno of a source that could not be read at all; 0: there is none */

@@ -726,6 +726,20 @@ static void test_dead_node(void)
 	finish(&m);
 
 	no_sources();
+	shows(SOURCE_CRAY, DOMAIN_CPU, 0, 50000000);
+	shows(SOURCE_CRAY, DOMAIN_N, 0, 80000000);
+	start(&m, "auto");
+	for (t = 0; t < 60; t++) {
+		fake[SOURCE_CRAY].part[1].energy_uj = t < 5 ? 80000000 : 0;
+		fake[SOURCE_CRAY].part[1].until_ns = m.now_ns + NSEC_PER_SEC;
+		disagreement_uj = t < 30 ? 0 : disagreement_uj + m.r.disagreement_uj;
+		assess(&m);
+	}
+	ok(doubt_of(&m, DOMAIN_OTHER, 0) == DOUBT_STANDING && !disagreement_uj && !m.r.lost,
+	   "a node's sensor that stops does not disagree for ever");
+	finish(&m);
+
+	no_sources();
 	fake[SOURCE_NVML].open_rc = -ENXIO;
 	shows(SOURCE_RAPL, DOMAIN_CPU, 0, 50000000);
 	start(&m, "rapl,nvml");
