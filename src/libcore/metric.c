@@ -75,6 +75,8 @@ const char *metric_reason_text(enum metric_reason reason)
 		[REASON_NO_EVENT] = "no such event on this CPU",
 		[REASON_SHARED_NODE] = "node is shared",
 		[REASON_NO_COUNTER] = "no free counter",
+		[REASON_NO_IDLE] = "idle power not learned yet",
+		[REASON_LATE] = "the last tick came too late",
 		[REASON_NO_SLOT] = "ledger full",
 		[REASON_NO_FACTOR] = "no emission factor",
 		[REASON_NO_CONTRACT] = "no MarketFactor",
@@ -111,6 +113,17 @@ void values_miss(struct values *f, enum metric m, enum metric_reason reason)
 bool values_has(const struct values *f, enum metric m)
 {
 	return f->reason[m] == REASON_NONE;
+}
+
+void values_miss_untold_joules(struct values *f)
+{
+	bool is_told = values_has(f, METRIC_ENERGY_NODES) && f->value[METRIC_ENERGY_NODES];
+
+	if (values_has(f, METRIC_ENERGY) && !f->value[METRIC_ENERGY] && !is_told)
+		values_miss(f, METRIC_ENERGY,
+			    values_has(f, METRIC_LATE_NODES) && f->value[METRIC_LATE_NODES] ?
+				    REASON_LATE :
+				    REASON_NOT_MEASURED);
 }
 
 void values_fold(struct values *whole, const struct values *part)

@@ -140,6 +140,8 @@ enum metric_reason {
 	REASON_NO_EVENT,     /* this CPU has no such event, or we do not know its name */
 	REASON_SHARED_NODE,  /* only the node's value is known, and other jobs run there */
 	REASON_NO_COUNTER,   /* all hardware counters are in use, or the combination does not fit */
+	REASON_NO_IDLE,	     /* nobody knows how much of the energy is idle power */
+	REASON_LATE,	     /* the last tick came too late */
 	REASON_NO_SLOT,	     /* the ledger or a BPF map is full */
 	REASON_NO_FACTOR,    /* no emission factor */
 	REASON_NO_CONTRACT,  /* no MarketFactor */
@@ -168,6 +170,12 @@ void values_set(struct values *f, enum metric m, uint64_t value);
 void values_miss(struct values *f, enum metric m, enum metric_reason reason);
 /* Whether the value of M is known. */
 bool values_has(const struct values *f, enum metric m);
+
+/*
+ * Marks METRIC_ENERGY as missing if it is 0 and no node says that it knows it: Slurm has 0 J for a step whose
+ * slurmstepd reported no usage, or no energy.
+ */
+void values_miss_untold_joules(struct values *f);
 
 /*
  * Combines PART into WHOLE by each metric's fold. A value that only one of them knows is known

@@ -21,6 +21,16 @@ uint64_t account_static_uj(const struct account *a)
 	return sum_domains(a->static_uj);
 }
 
+uint64_t account_idle_unknown_uj(const struct account *a)
+{
+	uint64_t sum = 0;
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++)
+		sum += a->no_idle_uj[d] ? a->total_uj[d] : 0;
+	return sum;
+}
+
 uint64_t account_co2e_ng(const struct account *a)
 {
 	return sum_domains(a->co2e_ng);
@@ -33,6 +43,7 @@ void account_add(struct account *to, const struct account *from)
 	for (i = 0; i < DOMAIN_N; i++) {
 		to->total_uj[i] += from->total_uj[i];
 		to->static_uj[i] += from->static_uj[i];
+		to->no_idle_uj[i] += from->no_idle_uj[i];
 		to->co2e_ng[i] += from->co2e_ng[i];
 	}
 	for (i = 0; i < SOURCE_N; i++)

@@ -14,6 +14,8 @@
 struct account {
 	uint64_t total_uj[DOMAIN_N];
 	uint64_t static_uj[DOMAIN_N]; /* part of total_uj */
+	/* the part of total_uj of which nobody knows how much was static, as no idle power was known */
+	uint64_t no_idle_uj[DOMAIN_N];
 	uint64_t source_uj[SOURCE_N]; /* total_uj by its source */
 	uint64_t by_counters_uj;      /* the part of the energy that was split by hardware counters */
 	/* Emissions of total_uj, times PUE. */
@@ -28,7 +30,12 @@ struct account {
 };
 
 uint64_t account_total_uj(const struct account *a);
+/* A lower bound unless account_idle_unknown_uj() is 0. */
 uint64_t account_static_uj(const struct account *a);
+/*
+ * Energy of the domains whose static energy is not known, because for a part of it no idle power was known.
+ */
+uint64_t account_idle_unknown_uj(const struct account *a);
 uint64_t account_co2e_ng(const struct account *a);
 void account_add(struct account *to, const struct account *from);
 

@@ -490,12 +490,14 @@ void ledger_account_values(const struct ledger_page *page, const struct account 
 		in_use[known && source < SOURCE_N ? source : SOURCE_N] = true;
 		any = any || known;
 		set_or_miss(values, domain_table[i].energy, known, a->total_uj[i], why);
-		set_or_miss(values, domain_table[i].fixed, known, a->static_uj[i], why);
+		set_or_miss(values, domain_table[i].fixed, known && !a->no_idle_uj[i], a->static_uj[i],
+			    known ? REASON_NO_IDLE : why);
 	}
 	for (i = 0; i < SOURCE_N; i++)
 		set_or_miss(values, source_metric(i), in_use[i] || a->source_uj[i], a->source_uj[i], why);
 	set_or_miss(values, METRIC_BY_COUNTERS, any, a->by_counters_uj, why);
 	set_or_miss(values, METRIC_SENSOR_LAG, any, a->lag_ns, why);
+	set_or_miss(values, METRIC_IDLE_UNKNOWN, any, account_idle_unknown_uj(a), why);
 	set_or_miss(values, METRIC_ENERGY, any, account_total_uj(a), why);
 	if (any)
 		emission_values(page, a, values);

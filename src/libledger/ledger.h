@@ -184,7 +184,7 @@ struct ledger_job_account {
 
 /* Where the idle power of a part comes from. */
 enum ledger_idle {
-	LEDGER_IDLE_NONE,    /* it is not known; then all energy of the part is dynamic */
+	LEDGER_IDLE_NONE, /* not known: all energy of the part is booked as dynamic, see account.no_idle_uj */
 	LEDGER_IDLE_LEARNED, /* measured while the part was idle */
 	LEDGER_IDLE_STATED,  /* given by the source, which is a model */
 	LEDGER_IDLE_CONFIGURED,

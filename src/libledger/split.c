@@ -68,6 +68,8 @@ static void share_out(struct split_work *t, const struct part *p, uint64_t total
 
 		s->total_uj[p->domain] += t->share[i];
 		s->source_uj[p->source] += t->share[i];
+		if (!p->idle_mw)
+			s->no_idle_uj[p->domain] += t->share[i];
 		if (is_static)
 			s->static_uj[p->domain] += t->share[i];
 		else if (p->domain == DOMAIN_CPU && is_by_counters(t->in, i))

@@ -537,6 +537,50 @@ static void test_properties(void)
 		diag("first failure in tick %u", first);
 }
 
+/*
+ * Without idle power, all energy of the part is dynamic, and each account says of how much of it that is so.
+ */
+static void test_no_idle(void)
+{
+	struct part part[] = {
+		{ .domain = DOMAIN_CPU, .source = SOURCE_RAPL, .energy_uj = 9000000 },
+		{ .domain = DOMAIN_DRAM, .source = SOURCE_RAPL, .energy_uj = 1000000, .idle_mw = 500 },
+	};
+	const struct split_alloc job = { .cpus = 4 };
+	const struct split_line line = { .kind = LINE_STEP,
+					 .alloc = job,
+					 .until_ns = S,
+					 .busy_ns = 1,
+					 .cpu_weight = { 1 },
+					 .mem_weight = 1 };
+	const struct split_input in = { .until_ns = S,
+					.node = { .cpus = 8 },
+					.cpu_weight = { 3 },
+					.mem_weight = 1,
+					.part = part,
+					.nparts = ARRAY_SIZE(part),
+					.job = &job,
+					.njobs = 1,
+					.line = &line,
+					.nlines = 1 };
+	_cleanup_free_ void *work = malloc(split_work_size(1, 1));
+	struct account of_line, unallocated, system, sum = { 0 };
+
+	require(work && split_tick(&in, work, &of_line, &unallocated, &system) == 0);
+	is_u64(of_line.static_uj[DOMAIN_CPU], 0, "no idle power: no static energy");
+	is_u64(of_line.no_idle_uj[DOMAIN_CPU], 3000000, "  of energy of which nobody knows");
+	is_u64(of_line.no_idle_uj[DOMAIN_DRAM], 0, "  but the memory's idle power is known");
+	account_add(&sum, &of_line);
+	account_add(&sum, &unallocated);
+	account_add(&sum, &system);
+	is_u64(sum.no_idle_uj[DOMAIN_CPU], 9000000, "  the accounts add up to the part");
+	part[0].idle_mw = 1000;
+	require(split_tick(&in, work, &of_line, &unallocated, &system) == 0);
+	account_add(&sum, &of_line);
+	is_u64(account_idle_unknown_uj(&sum), 9000000 + of_line.total_uj[DOMAIN_CPU],
+	       "  once unknown, the domain's static energy stays so");
+}
+
 static void test_account(void)
 {
 	struct account a = { .total_uj = { 1, 2, 3, 4 },
@@ -563,6 +607,7 @@ int main(void)
 	test_who();
 	test_memory();
 	test_account();
+	test_no_idle();
 	test_properties();
 	return done_testing();
 }
