@@ -82,18 +82,13 @@ static struct maybe_u64 copy_usage(const char *usage, uint32_t id)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/*
- * Copies the energy. Slurm has 0 J for a step whose slurmstepd reported no usage. Our plugin also
- * reports on how many nodes the energy is known, so 0 J without that number is not a measurement.
- */
 static void copy_energy(const slurmdb_stats_t *stats, const struct tresmap *map, struct values *values)
 {
 	/* ConsumedEnergy is a column of its own; if both columns have a value, they are the same */
 	if (stats->consumed_energy && stats->consumed_energy < NO_CONSUME_VAL64)
 		values_set(values, METRIC_ENERGY, metric_from_tres(METRIC_ENERGY, stats->consumed_energy));
-	if (map->id[METRIC_ENERGY_NODES] && !values_has(values, METRIC_ENERGY_NODES) &&
-	    values_has(values, METRIC_ENERGY) && !values->value[METRIC_ENERGY])
-		values_miss(values, METRIC_ENERGY, REASON_NOT_MEASURED);
+	if (map->id[METRIC_ENERGY_NODES])
+		values_miss_untold_joules(values);
 }
 
 /* A peak of 0 is of a node that took no sample: nodes of an earlier version of ours report it so. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/libcore/domain.h"
+#include "src/libcore/idle_energy.h"
 #include "src/libcore/metric_text.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/cleaner_hour.h"
@@ -238,24 +238,10 @@ static void set_gpus(struct advice_facts *f, const struct record *r)
 
 static void set_energy(struct advice_facts *f, const struct record *r)
 {
-	bool known = false;
-	double idle = 0;
-	size_t d;
+	struct idle_energy idle;
 
-	if (!values_has(&r->values, METRIC_ENERGY) || !r->values.value[METRIC_ENERGY])
-		return;
-	for (d = 0; d < DOMAIN_N; d++) {
-		if (!values_has(&r->values, domain_table[d].energy) ||
-		    !r->values.value[domain_table[d].energy])
-			continue;
-		if (!values_has(&r->values, domain_table[d].fixed))
-			return;
-		known = true;
-		idle += (double)r->values.value[domain_table[d].fixed];
-	}
-	/* unknown if the TRES of all domains are missing */
-	if (known)
-		set(f, FACT_IDLE_SHARE, idle / (double)r->values.value[METRIC_ENERGY]);
+	if (idle_energy_of(&r->values, &idle) && idle.is_whole)
+		set(f, FACT_IDLE_SHARE, (double)idle.idle_uj / (double)idle.of_uj);
 }
 
 static void set_cleaner_hour(struct advice_facts *f, const struct record *r, const struct factor_chain *chain)

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/libcore/domain.h"
 #include "src/libcore/metric_text.h"
+#include "src/librecord/lower_bound.h"
 #include "src/libutil/text.h"
 
 #define SHARE_FAIR 0.65	 /* share of use below which a bar is yellow; limits of jobstats */
@@ -259,14 +259,20 @@ static void put_gpu(const struct screen *out, const struct job_screen *s, const 
 /* Says where the energy value comes from: its sources, an estimate, or a lower bound. */
 static const char *energy_note(const struct job_screen *s, const struct job_sums *sum, char *buf)
 {
+	enum lower_bound bound = LOWER_BOUND_NONE;
 	char sources[METRIC_SOURCES_MAX];
 	size_t i;
 
 	for (i = 0; i < s->n; i++)
-		if (!strcmp(s->part[i]->energy.quality, "lower-bound"))
-			return s->part[i]->energy.missing[0] ? "at least: see note" :
-			       s->part[i]->is_resized	     ? "the job was resized" :
-							       "a node did not report";
+		if (!strcmp(s->part[i]->energy.quality, "lower-bound")) {
+			if (s->part[i]->energy.missing[0])
+				return "at least: see note";
+			if (s->part[i]->is_resized)
+				return "the job was resized";
+			bound = lower_bound_of(s->part[i]) > bound ? lower_bound_of(s->part[i]) : bound;
+		}
+	if (bound > LOWER_BOUND_NONE)
+		return lower_bound_text(bound);
 	(void)metric_text_sources(&sum->f, "", sources, sizeof(sources));
 	if (!*sources)
 		return "source n/a";
@@ -278,23 +284,32 @@ static const char *energy_note(const struct job_screen *s, const struct job_sums
 	return buf;
 }
 
-/* Writes ", 96 % idle", the share of static energy; "" if unknown. */
-static const char *idle_text(const struct values *f, char *buf)
+/* Writes ", 96 % idle", the share of static energy; "" if it is not known of all energy. */
+static const char *idle_text(const struct job_sums *sum, char *buf)
 {
 	char share[SCREEN_TEXT_MAX];
-	bool known = false;
-	double idle = 0;
-	size_t i;
 
-	for (i = 0; i < DOMAIN_N; i++) {
-		known |= values_has(f, domain_table[i].fixed);
-		idle += values_has(f, domain_table[i].fixed) ? (double)f->value[domain_table[i].fixed] : 0;
-	}
 	buf[0] = '\0';
-	if (known && f->value[METRIC_ENERGY] && idle <= (double)f->value[METRIC_ENERGY])
+	if (sum->idle_of_uj > 0 && !sum->idle_lacks)
 		(void)snprintf(buf, 2 * SCREEN_TEXT_MAX, ", %s idle",
-			       screen_share(idle / (double)f->value[METRIC_ENERGY], share));
+			       screen_share(sum->idle_uj / sum->idle_of_uj, share));
 	return buf;
+}
+
+/* Says that, and why, the share of idle power is unknown or known of a part of the energy only. */
+static void put_idle(const struct screen *out, const struct job_sums *sum)
+{
+	const char *why = metric_reason_text(REASON_NO_IDLE);
+	char share[SCREEN_TEXT_MAX], wh[SCREEN_TEXT_MAX];
+
+	if (!values_has(&sum->f, METRIC_IDLE_UNKNOWN) || !sum->f.value[METRIC_IDLE_UNKNOWN])
+		return;
+	if (sum->idle_of_uj > 0)
+		screen_row(out, "", "", "%s of %s idle, rest n/a: %s",
+			   screen_share(sum->idle_uj / sum->idle_of_uj, share),
+			   screen_wh((uint64_t)sum->idle_of_uj, wh), why);
+	else
+		screen_row(out, "", "", "idle n/a: %s", why);
 }
 
 static void put_energy(const struct screen *out, const struct job_screen *s, const struct job_sums *sum)
@@ -325,7 +340,8 @@ static void put_energy(const struct screen *out, const struct job_screen *s, con
 			       metric_text_value(UNIT_UJ, uj, text, sizeof(text)));
 	}
 	screen_row(out, "energy", energy_note(s, sum, note), "%s%s%s%s%s", screen_wh(uj, wh), joules, mean,
-		   idle_text(&sum->f, idle), of_parts(sum, sum->energy_n, parts));
+		   idle_text(sum, idle), of_parts(sum, sum->energy_n, parts));
+	put_idle(out, sum);
 }
 
 /*

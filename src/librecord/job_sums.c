@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "src/libcore/idle_energy.h"
 #include "src/libutil/clock.h"
 
 void job_id_text(const struct record *r, char *buf, size_t size)
@@ -39,6 +40,17 @@ static uint64_t gpus_of(const struct record *r)
 	return record_tres(r->tres_alloc, "gres/gpu", &n) ? n : 0;
 }
 
+static void add_idle(const struct values *f, struct job_sums *sum)
+{
+	struct idle_energy idle = { .is_whole = !f->value[METRIC_ENERGY] };
+
+	if (idle_energy_of(f, &idle)) {
+		sum->idle_uj += (double)idle.idle_uj;
+		sum->idle_of_uj += (double)idle.of_uj;
+	}
+	sum->idle_lacks |= !idle.is_whole;
+}
+
 static void add_part(const struct job_screen *s, const struct record *r, struct job_sums *sum)
 {
 	uint64_t elapsed = job_elapsed_s(s, r);
@@ -63,6 +75,7 @@ static void add_part(const struct job_screen *s, const struct record *r, struct 
 	if (values_has(&r->values, METRIC_ENERGY)) {
 		sum->energy_n++;
 		sum->energy_ns += elapsed_ns;
+		add_idle(&r->values, sum);
 	}
 	sum->co2e_n += values_has(&r->values, METRIC_CO2E);
 }

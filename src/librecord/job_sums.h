@@ -20,6 +20,9 @@ struct job_sums {
 	double cpu_ns, cpu_held_ns;
 	size_t cpu_n, energy_n, co2e_n;
 	double energy_ns; /* run time of the parts whose energy is known */
+	/* idle energy, and the energy of which it is known; energy is there of which it is not known */
+	double idle_uj, idle_of_uj;
+	bool idle_lacks;
 	uint64_t gpus;
 };
 void job_sums_add(const struct job_screen *s, struct job_sums *sum);

@@ -80,6 +80,9 @@ struct record_spread {
 	char max_node[64];    /* empty: unknown */
 };
 
+/* equals LEDGER_STEP_EXTERN and Slurm's SLURM_EXTERN_CONT */
+#define RECORD_STEP_EXTERN UINT32_C(0xfffffffc)
+
 struct record_step {
 	uint32_t step_id; /* LEDGER_STEP_* for the batch, extern and interactive step */
 	/* component of `srun A : B` in one job; all components have the same step_id */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "src/librecord/record_field.h"
 
-#include "src/libcore/domain.h"
+#include "src/libcore/idle_energy.h"
 #include "src/libutil/clock.h"
 
 #define US_PER_S UINT64_C(1000000)
@@ -38,20 +38,15 @@ static bool job_cpu_hours(const void *object, uint64_t *ret)
 	return true;
 }
 
+/* Unknown if the idle part of some energy is not known: it would look like the whole. */
 static bool static_uj(const struct values *f, uint64_t *ret)
 {
-	bool known = false;
-	size_t i;
+	struct idle_energy idle;
 
-	*ret = 0;
-	for (i = 0; i < DOMAIN_N; i++) {
-		if (!values_has(f, domain_table[i].fixed))
-			continue;
-		known = true;
-		if (__builtin_add_overflow(*ret, f->value[domain_table[i].fixed], ret))
-			return false;
-	}
-	return known;
+	if (!idle_energy_of(f, &idle) || !idle.is_whole)
+		return false;
+	*ret = idle.idle_uj;
+	return true;
 }
 
 static bool job_static_uj(const void *object, uint64_t *ret)

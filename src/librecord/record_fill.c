@@ -7,21 +7,20 @@
 #include <string.h>
 
 #include "src/libcore/doubt.h"
+#include "src/libcore/idle_energy.h"
 #include "src/libcore/metric_text.h"
+#include "src/librecord/lower_bound.h"
 #include "src/libutil/util.h"
 
 _Static_assert(sizeof(((struct record_energy *)0)->missing) == DOUBT_TEXT_MAX,
 	       "missing has room for all domains");
-
-/* equals LEDGER_STEP_EXTERN and Slurm's SLURM_EXTERN_CONT */
-#define STEP_EXTERN UINT32_C(0xfffffffc)
 
 static const struct record_step *extern_step(const struct record *r)
 {
 	size_t i;
 
 	for (i = 0; i < r->nsteps; i++)
-		if (r->steps[i].step_id == STEP_EXTERN)
+		if (r->steps[i].step_id == RECORD_STEP_EXTERN)
 			return &r->steps[i];
 	return NULL;
 }
@@ -54,6 +53,16 @@ static void miss_zero_energy(struct values *f)
 		values_miss(f, METRIC_ENERGY, REASON_NOT_MEASURED);
 }
 
+/* Settles last, because values that are settled no longer say how much of their sum is missing. */
+static void settle_idle(struct record *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nsteps; i++)
+		idle_energy_settle(&r->steps[i].values);
+	idle_energy_settle(&r->values);
+}
+
 static void fill_values(struct record *r, bool unmeasured)
 {
 	const struct record_step *x = extern_step(r);
@@ -62,12 +71,12 @@ static void fill_values(struct record *r, bool unmeasured)
 	values_init(&r->values);
 	for (i = 0; unmeasured && i < r->nsteps; i++)
 		miss_zero_energy(&r->steps[i].values);
-	if (x && has_any(&x->values)) {
+	if (x && has_any(&x->values))
 		r->values = x->values;
-		return;
-	}
-	for (i = 0; i < r->nsteps; i++)
-		values_fold(&r->values, &r->steps[i].values);
+	else
+		for (i = 0; i < r->nsteps; i++)
+			values_fold(&r->values, &r->steps[i].values);
+	settle_idle(r);
 }
 
 /* Whether R is a part of a job that went on with other nodes; see job_facts.h. */
@@ -134,24 +143,16 @@ static const char *energy_quality(const struct record *r)
 	uint64_t model_uj = values_has(&r->values, METRIC_SOURCE_MODEL) ?
 				    r->values.value[METRIC_SOURCE_MODEL] :
 				    0;
-	bool is_told = false;
+	enum lower_bound bound = lower_bound_of(r);
 	unsigned int m;
-	size_t i;
 
-	for (i = 0; i < r->nsteps; i++) {
-		const struct record_step *s = &r->steps[i];
-
-		if (!values_has(&s->values, METRIC_ENERGY_NODES))
-			continue;
-		if (s->values.value[METRIC_ENERGY_NODES] < s->nnodes)
-			return "lower-bound";
-		is_told |= s->nnodes != 0;
-	}
+	if (bound > LOWER_BOUND_NONE)
+		return "lower-bound";
 	metric_foreach(m)
 		if (model_uj && metric_table[m].kind == KIND_SOURCE && m != METRIC_SOURCE_MODEL &&
 		    values_has(&r->values, (enum metric)m) && r->values.value[m])
 			return "partly-estimate";
-	return model_uj ? "estimate" : is_told ? "measured" : NULL;
+	return model_uj ? "estimate" : bound == LOWER_BOUND_NONE ? "measured" : NULL;
 }
 
 /* Keeps of each domain the largest doubt of any step; the largest number would lack other domains. */

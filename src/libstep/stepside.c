@@ -339,6 +339,14 @@ static void count_node(const struct account *energy, struct values *values)
 		values_set(values, METRIC_ENERGY_NODES, energy->lost_ns == 0);
 }
 
+/* If no tick booked the step's end, what it used since the last tick is missing. */
+static void note_late(const struct stepside *st, struct values *values)
+{
+	if (!st->is_served)
+		values_set(values, METRIC_ENERGY_NODES, 0);
+	values_set(values, METRIC_LATE_NODES, !st->is_served);
+}
+
 /* Adds how the step's GPUs were used up to the last tick, if that is known. */
 static void add_gpu(const struct stepside *st, struct values *values)
 {
@@ -535,9 +543,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 	/* ENERGY of an extern step is that of the job's other steps, too */
 	if (rc != -ENODATA || account_total_uj(&energy))
 		(void)ledger_values(st->ledger, &energy, values);
-	if (!st->is_served)
-		energy.lost_ns++; /* what it used since the last tick is missing */
 	count_node(&energy, values);
+	note_late(st, values);
 	steptrace_finish(TAKE_PTR(st->trace), values);
 	stepprofile_finish(TAKE_PTR(st->profile));
 	*ret_elapsed_ns = st->elapsed_ns;

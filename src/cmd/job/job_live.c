@@ -67,12 +67,7 @@ static void set_values(struct record_step *s, char *const field[NFIELDS])
 
 	tresmap_read_named(field[1], field[2], SIDE_IN, f);
 	tresmap_read_named(field[3], field[4], SIDE_OUT, f);
-	/*
-	 * Slurm shows 0 J if nothing was measured. With our plugin, the number of nodes is known as
-	 * well.
-	 */
-	if (values_has(f, METRIC_ENERGY) && !f->value[METRIC_ENERGY] && !values_has(f, METRIC_ENERGY_NODES))
-		values_miss(f, METRIC_ENERGY, REASON_NOT_MEASURED);
+	values_miss_untold_joules(f);
 	if (tresmap_named_value(field[2], "mem", &rss) == 0 && rss)
 		s->max_rss_bytes = (struct maybe_u64){ rss, true };
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "src/libcore/doubt.h"
+#include "src/librecord/lower_bound.h"
 #include "src/libledger/ledger.h"
 #include "src/librecord/record_emissions.h"
 
@@ -28,8 +29,6 @@ const char *job_step_id(uint32_t job_id, uint32_t step_id, char buf[JOB_STEP_ID_
 
 void job_step_record(const struct record *r, struct record_step *s, struct record *ret)
 {
-	const struct values *f = &s->values;
-
 	*ret = (struct record){
 		.cluster = r->cluster,
 		.job_id = r->job_id,
@@ -59,6 +58,6 @@ void job_step_record(const struct record *r, struct record_step *s, struct recor
 		doubt_unpack(f->value[METRIC_ENERGY_DOUBT], doubt);
 		doubt_list(doubt, ret->energy.missing, sizeof(ret->energy.missing));
 	}
-	if (s->nnodes && values_has(f, METRIC_ENERGY_NODES) && f->value[METRIC_ENERGY_NODES] < s->nnodes)
+	if (lower_bound_of_step(s) > LOWER_BOUND_NONE)
 		(void)snprintf(ret->energy.quality, sizeof(ret->energy.quality), "lower-bound");
 }

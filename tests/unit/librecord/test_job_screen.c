@@ -459,7 +459,7 @@ static void test_array(void)
 		  "  time       3m03s in all, longest 1m01s of 5m00s (20 %)  24 Nov 16:00\n"
 		  "  CPU        [######          ]  36 %   8m44s of 24m24s (8 CPUs each)\n"
 		  "  memory     [################] 125 %   5.00 GiB of 4.00 GiB in 50_2\n"
-		  "  energy     3.83 Wh, 113 W each, 2 of 3 parts            estimate: no sensor\n"
+		  "  energy     3.83 Wh, 113 W each, 96 % idle, 2 of 3 parts  estimate: no sensor\n"
 		  "  CO2e       330.4 mg\n"
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 4.50 GiB, written 900.0 MiB\n",
@@ -482,7 +482,7 @@ static void test_array(void)
 		  "  time       40m40s in all, longest 1m01s of 5m00s (20 %)  24 Nov 16:00\n"
 		  "  CPU        [#               ]   6 %   19m41s of 5h25m20s (8 CPUs each)\n"
 		  "  memory     [################] 125 %   5.00 GiB of 4.00 GiB in 50_2\n"
-		  "  energy     74.8 Wh, 113 W each, 98 % idle, 39 of 40 parts  estimate: no sensor\n"
+		  "  energy     74.8 Wh, 113 W each, 96 % idle, 39 of 40 parts  estimate: no sensor\n"
 		  "  CO2e       4.41 g\n"
 		  "             FR 2024, yearly mean, life-cycle; Ember\n"
 		  "  I/O        read 60.0 GiB, written 11.7 GiB\n",

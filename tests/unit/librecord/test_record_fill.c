@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "src/libcore/idle_energy.h"
+#include "src/librecord/lower_bound.h"
 #include "src/libutil/util.h"
 
 #include "tap.h"
@@ -173,6 +175,87 @@ static void test_missing(void)
 		       t[i].packed, "  as a number");
 		record_destroy(r);
 	}
+}
+
+/* The job is as its extern step, which has all energy of the job; without it, as the worst of its steps. */
+static void test_late_step(void)
+{
+	static const struct {
+		const char *what;
+		bool has_extern;
+		uint64_t known[3],
+			late[3]; /* of the batch step, step 0 and the extern step; of two nodes each */
+		const char *quality, *why;
+	} t[] = {
+		{ "a late step, whole extern step", true, { 2, 1, 2 }, { 0, 1, 0 }, "measured", "" },
+		{ "a node is missing in a step only", true, { 2, 1, 2 }, { 0, 0, 0 }, "measured", "" },
+		{ "late extern step", true, { 2, 2, 1 }, { 0, 0, 1 }, "lower-bound", "last tick came late" },
+		{ "a node is missing",
+		  true,
+		  { 1, 1, 1 },
+		  { 0, 0, 0 },
+		  "lower-bound",
+		  "a node did not report" },
+		{ "one late, one missing",
+		  true,
+		  { 2, 2, 0 },
+		  { 0, 0, 1 },
+		  "lower-bound",
+		  "a node did not report" },
+		{ "no extern step", false, { 2, 1 }, { 0, 1 }, "lower-bound", "last tick came late" },
+		{ "no extern step, all whole", false, { 2, 2 }, { 0, 0 }, "measured", "" },
+		{ "no extern step, the worse counts",
+		  false,
+		  { 1, 1 },
+		  { 1, 0 },
+		  "lower-bound",
+		  "a node did not report" },
+	};
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		struct record *r = job(true, t[i].has_extern);
+
+		for (k = 0; k < r->nsteps; k++) {
+			struct values *f = &r->steps[k].values;
+
+			r->steps[k].nnodes = 2;
+			values_miss(f, METRIC_SOURCE_MODEL, REASON_NOT_MEASURED);
+			values_set(f, METRIC_SOURCE_RAPL, 1);
+			values_set(f, METRIC_ENERGY_NODES, t[i].known[k]);
+			values_set(f, METRIC_LATE_NODES, t[i].late[k]);
+		}
+		fill(r, KNOWN(30), /* unmeasured= */ false, NULL);
+		is_str(r->energy.quality, t[i].quality, t[i].what);
+		is_str(lower_bound_text(lower_bound_of(r)), t[i].why, "  why");
+		record_destroy(r);
+	}
+}
+
+/* Slurm adds up the static energy of the nodes that know theirs. */
+static void test_part_of_idle(void)
+{
+	struct record *r = job(true, true);
+	struct values *f = &r->steps[2].values;
+	struct idle_energy idle;
+
+	values_set(f, METRIC_ENERGY, 3000000000);
+	values_set(f, METRIC_CPU_ENERGY, 2000000000);
+	values_set(f, METRIC_GPU_ENERGY, 1000000000);
+	values_set(f, METRIC_CPU_ENERGY_STATIC, 500000000);
+	values_set(f, METRIC_IDLE_UNKNOWN, 1000000000);
+	fill(r, KNOWN(3000), /* unmeasured= */ false, NULL);
+	ok(values_has(&r->values, METRIC_CPU_ENERGY_STATIC), "idle unknown of the GPUs: the CPUs' is known");
+	is_int(r->values.reason[METRIC_GPU_ENERGY_STATIC], REASON_NO_IDLE, "  the GPUs' is not, and why");
+	ok(idle_energy_of(&r->values, &idle) && idle.idle_uj == 500000000 && idle.of_uj == 2000000000 &&
+		   !idle.is_whole,
+	   "  of the CPUs' energy it is known");
+	values_set(f, METRIC_IDLE_UNKNOWN, 2000000000);
+	fill(r, KNOWN(3000), /* unmeasured= */ false, NULL);
+	ok(!values_has(&r->values, METRIC_CPU_ENERGY_STATIC),
+	   "one of two nodes does not know the CPUs' either");
+	ok(!idle_energy_of(&r->values, &idle), "  nothing is known for sure");
+	record_destroy(r);
 }
 
 /* Slurm shows 0 J for a job whose extern step ended without reporting. */
@@ -409,6 +492,8 @@ int main(void)
 	test_energy();
 	test_quality();
 	test_missing();
+	test_late_step();
+	test_part_of_idle();
 	test_untold();
 	test_unmeasured();
 	test_resized();

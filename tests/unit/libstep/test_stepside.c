@@ -585,6 +585,8 @@ static void test_lost_source(const char *dir, bool is_lost)
 	ok(values_has(&r.f, METRIC_ENERGY_DOUBT) == is_lost &&
 		   (!is_lost || r.f.value[METRIC_ENERGY_DOUBT] == 1000 * DOUBT_LOST),
 	   "  and which domain, and why");
+	ok(values_has(&r.f, METRIC_LATE_NODES) && !r.f.value[METRIC_LATE_NODES],
+	   "  its last tick came in time");
 	ok(values_has(&r.f, METRIC_SENSOR_LAG) && r.f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
 	   "  and its sensors were at most 5 s behind");
 	rig_close(&r);
@@ -664,6 +666,8 @@ static void test_unseen(const char *dir)
 		return;
 	rig_finish(&r);
 	ok(!values_has(&r.f, METRIC_ENERGY), "no tick has seen the step: its energy is not 0");
+	is_u64(r.f.value[METRIC_LATE_NODES], 1, "  as its last tick did not come");
+	ok(values_has(&r.f, METRIC_ENERGY_NODES) && !r.f.value[METRIC_ENERGY_NODES], "  no node knows it");
 	ok(values_has(&r.f, METRIC_CPU_TIME), "what it says itself is there");
 	rig_close(&r);
 }

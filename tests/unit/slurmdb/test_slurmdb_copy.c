@@ -233,6 +233,7 @@ static void test_unknown(void)
 static void test_no_joules(void)
 {
 	static char untold[] = "1=0,2=0,3=0,6=0,7=0", measured[] = "1=0,2=0,3=0,6=0,7=0,1001=2";
+	static char late[] = "1=0,2=0,3=0,1001=0";
 	slurmdb_job_rec_t row = a_job();
 	slurmdb_step_rec_t step[2] = { a_step(SLURM_EXTERN_CONT), a_step(0) };
 	const struct record_step *s;
@@ -246,6 +247,11 @@ static void test_no_joules(void)
 	ok(!values_has(&s[0].values, METRIC_ENERGY), "0 J of which no node told is unknown");
 	ok(values_has(&s[1].values, METRIC_ENERGY) && s[1].values.value[METRIC_ENERGY] == 0,
 	   "0 J of two nodes is 0");
+	record_destroy(job.record);
+	step[1].stats.tres_usage_in_tot = late;
+	job = copy_of(&row, step, 2, NULL);
+	ok(!values_has(&job.record->steps[1].values, METRIC_ENERGY),
+	   "0 J up to the last tick in time, where the last one came late, is unknown");
 	record_destroy(job.record);
 }
 
