@@ -78,7 +78,7 @@ static void print_account(const struct ledger_page *p, const char *first, const 
 	values_set(&f, METRIC_CO2E, account_co2e_ng(a));
 	values_set(&f, METRIC_CPU_TIME, busy_ns);
 	printf("%-12s %-12s %14s %14s %12s %12s\n", first, second, energy_text(account_total_uj(a), total),
-	       energy_text(account_static_uj(a), fixed),
+	       account_idle_unknown_uj(a) ? "n/a" : energy_text(account_static_uj(a), fixed),
 	       has_co2e(p, a) ? metric_text(&f, METRIC_CO2E, co2e, sizeof(co2e)) : "n/a",
 	       busy_ns == UINT64_MAX ? "" : metric_text(&f, METRIC_CPU_TIME, busy, sizeof(busy)));
 }
@@ -222,7 +222,8 @@ static json_t *account_json(const struct ledger_page *p, const struct account *a
 	json_t *o = integers(a->total_uj, DOMAIN_N, name_of_domain);
 
 	(void)json_object_set_new(o, "total_uj", json_integer((json_int_t)account_total_uj(a)));
-	(void)json_object_set_new(o, "static_uj", json_integer((json_int_t)account_static_uj(a)));
+	(void)json_object_set_new(o, "static_uj",
+				  integer_or_null(!account_idle_unknown_uj(a), account_static_uj(a)));
 	(void)json_object_set_new(o, "co2e_ng", integer_or_null(known, account_co2e_ng(a)));
 	(void)json_object_set_new(o, "co2e_by_domain_ng",
 				  known ? integers(a->co2e_ng, DOMAIN_N, name_of_domain) : json_null());

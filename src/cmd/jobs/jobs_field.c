@@ -31,6 +31,7 @@ void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now)
 				.time_share = f.known[FACT_TIME_SHARE] ? f.value[FACT_TIME_SHARE] : -1,
 				.idle_share = f.known[FACT_IDLE_SHARE] ? f.value[FACT_IDLE_SHARE] : -1 };
 	jobs_waste_find(r, &f, j->waste_uj);
+	j->waste_lacks_idle = jobs_waste_lacks_idle(r);
 	if (r->total_cpus && j->elapsed_s && record_cpu_time(r, &cpu_ns)) {
 		j->cpu_ns = (double)cpu_ns;
 		j->cpu_held_ns = (double)j->elapsed_s * (double)NSEC_PER_SEC * r->total_cpus;
@@ -227,7 +228,10 @@ SETTER(set_power)
 	(void)screen_watts(cell->ratio, cell->shown);
 }
 
-/* The wasted energy: the sum of all causes whose waste is known, as in the sums of groups and reports. */
+/*
+ * The wasted energy: the sum of all causes whose waste is known. n/a if a cause is not known for want of idle
+ * power; the sums of groups and reports say of how much energy that is so.
+ */
 SETTER(set_wasted)
 {
 	const double *waste_uj = j->waste_uj;
@@ -238,7 +242,8 @@ SETTER(set_wasted)
 	for (w = 0; w < WASTE_N; w++)
 		sum += isnan(waste_uj[w]) ? 0 : waste_uj[w];
 	/* n/a if no cause of waste is known: energy, idle energy, or the use of CPUs and memory is missing */
-	if (energy_of(j, &uj) && (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || sum > 0))
+	if (energy_of(j, &uj) && !j->waste_lacks_idle &&
+	    (!isnan(waste_uj[WASTE_CPU]) || !isnan(waste_uj[WASTE_MEMORY]) || sum > 0))
 		cell_wh(cell, round_u64(sum));
 }
 

@@ -25,6 +25,7 @@ struct jobs_job {
 	double gpu_busy, time_share;
 	double idle_share;	  /* idle energy as a share of the energy */
 	double waste_uj[WASTE_N]; /* NAN: not known */
+	bool waste_lacks_idle;	  /* jobs_waste_lacks_idle() */
 };
 void jobs_job_init(struct jobs_job *j, const struct record *r, uint64_t now);
 

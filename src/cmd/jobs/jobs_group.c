@@ -8,8 +8,12 @@
 #include <time.h>
 
 #include "src/librecord/screen_text.h"
+#include "src/libcore/idle_energy.h"
 #include "src/libcore/metric_text.h"
 #include "src/libutil/round.h"
+
+/* a share of all energy; the rest is what TRES in whole joules lose, and what a job's domains lack */
+#define IDLE_WHOLE 0.99
 
 /* --- sums -------------------------------------------------------------------------------------- */
 
@@ -68,6 +72,9 @@ bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng)
 	}
 	*ret_uj = uj;
 	*ret_ng = ng;
+	/* nothing is known to be wasted, which is not "nothing was wasted" */
+	if (!(uj > 0) && sum->waste_lacks_n)
+		return false;
 	return sum->waste[WASTE_CPU].n || sum->waste[WASTE_MEMORY].n || sum->waste[WASTE_GPU].jobs;
 }
 
@@ -78,6 +85,7 @@ void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 	bool failed = jobs_waste_of_state(j->r) != WASTE_N;
 	enum jobs_quality quality = quality_of(j->r);
 	uint64_t uj = f->value[METRIC_ENERGY];
+	struct idle_energy idle;
 
 	sum->jobs++;
 	sum->failed += failed;
@@ -101,11 +109,34 @@ void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j)
 		sum->failed_uj += uj;
 		sum->failed_n++;
 	}
-	if (j->idle_share >= 0) {
-		sum->idle_uj += j->idle_share * (double)uj;
-		sum->idle_of_uj += (double)uj;
+	if (idle_energy_of(f, &idle)) {
+		sum->idle_uj += (double)idle.idle_uj;
+		sum->idle_of_uj += (double)idle.of_uj;
 		sum->idle_n++;
 	}
+	if (j->waste_lacks_idle) {
+		sum->waste_lacks_n++;
+		sum->waste_lacks_uj += uj;
+	}
+}
+
+bool jobs_sum_idle_is_whole(const struct jobs_sum *sum)
+{
+	return sum->idle_of_uj > 0 && sum->idle_of_uj >= IDLE_WHOLE * (double)sum->energy_uj;
+}
+
+/* Writes " (50 % idle)", " (50 % of 3.00 Wh idle)" if it is not known of all energy, or " (idle n/a)". */
+static void put_idle(const struct jobs_sum *sum, FILE *f)
+{
+	char share[SCREEN_TEXT_MAX], wh[SCREEN_TEXT_MAX];
+
+	if (!(sum->idle_of_uj > 0))
+		(void)fputs(" (idle n/a)", f);
+	else if (jobs_sum_idle_is_whole(sum))
+		(void)fprintf(f, " (%s idle)", screen_share(sum->idle_uj / sum->idle_of_uj, share));
+	else
+		(void)fprintf(f, " (%s of %s idle)", screen_share(sum->idle_uj / sum->idle_of_uj, share),
+			      screen_wh(round_u64(sum->idle_of_uj), wh));
 }
 
 char *jobs_sum_text(const struct jobs_sum *sum)
@@ -122,8 +153,8 @@ char *jobs_sum_text(const struct jobs_sum *sum)
 	if (sum->cpu_held_ns > 0)
 		(void)fprintf(f, ", CPU %s", screen_share(sum->cpu_ns / sum->cpu_held_ns, text));
 	(void)fprintf(f, ", energy %s", sum->energy_n ? screen_wh(sum->energy_uj, text) : "n/a");
-	if (sum->idle_of_uj > 0)
-		(void)fprintf(f, " (%s idle)", screen_share(sum->idle_uj / sum->idle_of_uj, text));
+	if (sum->energy_n)
+		put_idle(sum, f);
 	(void)fprintf(f, ", CO2e %s",
 		      sum->co2e_n ? metric_text_value(UNIT_NG, sum->co2e_ng, text, sizeof(text)) : "n/a");
 	if (sum->failed)
@@ -319,6 +350,14 @@ SETTER(set_idle)
 {
 	if (s->idle_n)
 		cell_wh(cell, round_u64(s->idle_uj));
+}
+
+SETTER(set_idle_of)
+{
+	if (s->energy_n)
+		cell_wh(cell, round_u64(s->idle_of_uj));
+	if (s->energy_n && !s->idle_n)
+		(void)snprintf(cell->shown, sizeof(cell->shown), "0");
 }
 
 /* If no job failed, the energy of failed jobs is 0, not unknown. */

@@ -41,10 +41,14 @@ struct jobs_sum {
 	uint64_t elapsed_s;
 	double cpu_ns, cpu_held_ns; /* CPU time used and allocated, of the jobs for which both are known */
 	uint64_t energy_uj, co2e_ng;
-	size_t running;		    /* jobs without a known energy that still run */
-	size_t energy_n, co2e_n;    /* how many jobs have a known energy, known emissions */
-	double idle_uj, idle_of_uj; /* idle energy, and the energy of the jobs for which it is known */
-	size_t idle_n;		    /* how many jobs have a known idle energy */
+	size_t running;		 /* jobs without a known energy that still run */
+	size_t energy_n, co2e_n; /* how many jobs have a known energy, known emissions */
+	/* idle energy, and the energy of which it is known: that of jobs, of domains and of nodes of a job */
+	double idle_uj, idle_of_uj;
+	size_t idle_n; /* how many jobs have a known idle energy, if only of a part of their energy */
+	/* jobs whose waste is unknown or too low for want of idle power, and their energy */
+	size_t waste_lacks_n;
+	uint64_t waste_lacks_uj;
 	uint64_t failed_uj;
 	size_t failed_n;
 	struct {
@@ -54,6 +58,9 @@ struct jobs_sum {
 };
 
 void jobs_sum_add(struct jobs_sum *sum, const struct jobs_job *j);
+
+/* Whether idle_of_uj is the energy of all jobs whose energy is known. */
+bool jobs_sum_idle_is_whole(const struct jobs_sum *sum);
 
 /* Sums the known causes of waste, which is a lower bound. False: the waste of no job is known. */
 bool jobs_sum_wasted(const struct jobs_sum *sum, double *ret_uj, double *ret_ng);

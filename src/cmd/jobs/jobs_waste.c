@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/libcore/domain.h"
 #include "src/libutil/util.h"
 
 const struct jobs_waste_info jobs_waste_table[WASTE_N] = {
@@ -50,6 +51,21 @@ static double idle_part(const struct values *f, enum metric idle, bool known, do
 static double unused(const struct advice_facts *f, enum advice_fact of, enum advice_fact used)
 {
 	return f->value[of] > 0 ? 1 - f->value[used] / f->value[of] : 0;
+}
+
+bool jobs_waste_lacks_idle(const struct record *r)
+{
+	static const enum domain wasted[] = { DOMAIN_CPU, DOMAIN_DRAM, DOMAIN_GPU };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wasted) && jobs_waste_of_state(r) == WASTE_N; i++) {
+		const struct domain_info *d = &domain_table[wasted[i]];
+
+		if (values_has(&r->values, d->energy) && r->values.value[d->energy] &&
+		    !values_has(&r->values, d->fixed) && r->values.value[METRIC_IDLE_UNKNOWN])
+			return true;
+	}
+	return false;
 }
 
 void jobs_waste_find(const struct record *r, const struct advice_facts *f, double ret_uj[WASTE_N])

@@ -38,4 +38,10 @@ enum jobs_waste jobs_waste_of_state(const struct record *r);
 /* Computes the waste of R by cause, in microjoules. NAN: it is not known. */
 void jobs_waste_find(const struct record *r, const struct advice_facts *f, double ret_uj[WASTE_N]);
 
+/*
+ * Whether a cause of waste of R is unknown because it is not known how much of the energy of the CPUs, memory
+ * or GPUs is idle power; then the sum of the causes is too low.
+ */
+bool jobs_waste_lacks_idle(const struct record *r);
+
 #endif

@@ -104,9 +104,9 @@ static bool wasted_share(const struct jobs_sum *sum, double *ret)
 {
 	double uj, ng;
 
-	if (!sum->energy_uj || !jobs_sum_wasted(sum, &uj, &ng))
+	if (sum->energy_uj <= sum->waste_lacks_uj || !jobs_sum_wasted(sum, &uj, &ng))
 		return false;
-	*ret = uj / (double)sum->energy_uj;
+	*ret = uj / (double)(sum->energy_uj - sum->waste_lacks_uj);
 	return true;
 }
 

@@ -103,7 +103,7 @@ static void put_tiles(const struct summary *s, FILE *out)
 			       (double)sum->co2e_ng / NG_PER_G / ((double)sum->energy_uj / UJ_PER_WH / 1e3));
 	html_tile(out, "Emissions (CO2e)", summary_co2e(sum->co2e_n, (double)sum->co2e_ng, value),
 		  sum->co2e_n == sum->energy_n ? note : "");
-	(void)snprintf(note, sizeof(note), "%s of the energy",
+	(void)snprintf(note, sizeof(note), "%s%s of the energy", sum->waste_lacks_n ? "at least " : "",
 		       summary_part(known ? uj : NAN, (double)sum->energy_uj, text));
 	html_tile(out, "Wasted", summary_energy(known, uj, value), known && sum->energy_uj ? note : "");
 	(void)snprintf(note, sizeof(note), "%s of them failed",
@@ -267,10 +267,27 @@ static void put_days(const struct summary *s, FILE *out)
 
 /* --- waste ------------------------------------------------------------------------------------- */
 
+static void put_idle_note(const struct summary *s, FILE *out)
+{
+	bool is_whole = jobs_sum_idle_is_whole(&s->sum);
+	char share[SCREEN_TEXT_MAX], of[SCREEN_TEXT_MAX] = "";
+
+	if (!s->sum.idle_n)
+		return;
+	if (!is_whole)
+		(void)summary_energy(true, s->sum.idle_of_uj, of);
+	html_element(
+		out, "p", "note",
+		"%s of the energy%s%s%s is idle power: what the hardware that jobs held draws even when it "
+		"does nothing.",
+		summary_part(s->sum.idle_uj, s->sum.idle_of_uj, share),
+		is_whole ? "" : " of which that is known (", of, is_whole ? "" : ")");
+}
+
 static void put_waste(const struct summary *s, FILE *out)
 {
 	struct summary_row row, total = { .s = s, .name = "Together", .is_total = true };
-	char words[SUMMARY_WORDS_MAX], text[SCREEN_TEXT_MAX];
+	char words[SUMMARY_WORDS_MAX];
 	double most = 0;
 	unsigned int w;
 
@@ -290,12 +307,7 @@ static void put_waste(const struct summary *s, FILE *out)
 	fputs("</tbody>\n<tfoot><tr>", out);
 	put_cells(out, SUMMARY_CAUSES, &total, /* link= */ NULL);
 	fputs("</tr></tfoot>\n</table>\n</div>\n", out);
-	if (s->sum.idle_n)
-		html_element(
-			out, "p", "note",
-			"%s of the energy is idle power: what the hardware that jobs held draws even when "
-			"it does nothing.",
-			summary_part(s->sum.idle_uj, s->sum.idle_of_uj, text));
+	put_idle_note(s, out);
 	fputs("</section>\n", out);
 }
 

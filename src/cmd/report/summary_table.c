@@ -31,6 +31,8 @@ void summary_row_init(struct summary_row *row, const struct summary *s, const ch
 void summary_row_cause(struct summary_row *row, const struct summary *s, enum jobs_waste w)
 {
 	const struct jobs_waste_sum *waste = &s->sum.waste[w];
+	bool lacks = s->sum.waste_lacks_n && (w == WASTE_CPU || w == WASTE_MEMORY || w == WASTE_GPU);
+	bool known = waste->n && (waste->uj > 0 || !lacks);
 
 	*row = (struct summary_row){ .s = s,
 				     .name = jobs_waste_table[w].title,
@@ -38,8 +40,8 @@ void summary_row_cause(struct summary_row *row, const struct summary *s, enum jo
 				     .jobs = waste->jobs,
 				     .uj = waste->uj,
 				     .ng = waste->ng,
-				     .has_energy = waste->n,
-				     .has_co2e = waste->n && s->sum.co2e_n };
+				     .has_energy = known,
+				     .has_co2e = known && s->sum.co2e_n };
 }
 
 void summary_row_method(struct summary_row *row, const struct summary *s, enum jobs_quality q)

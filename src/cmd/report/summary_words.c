@@ -111,6 +111,20 @@ const char *summary_lead(const struct summary *s, char *buf)
 	return buf;
 }
 
+/* Appends of how much energy the waste is unknown or too low for want of idle power. */
+static void put_waste_lacks(const struct jobs_sum *sum, char *buf)
+{
+	char jobs[SCREEN_TEXT_MAX], wh[SCREEN_TEXT_MAX];
+	size_t used = strlen(buf);
+
+	if (sum->waste_lacks_n)
+		(void)snprintf(buf + used, SUMMARY_WORDS_MAX - used,
+			       " Of %s job%s (%s) the idle energy is not known: nodes have not learned their "
+			       "idle power yet.",
+			       summary_count(sum->waste_lacks_n, jobs), sum->waste_lacks_n == 1 ? "" : "s",
+			       summary_energy(true, (double)sum->waste_lacks_uj, wh));
+}
+
 const char *summary_waste_lead(const struct summary *s, char *buf)
 {
 	const struct jobs_sum *sum = &s->sum;
@@ -120,21 +134,28 @@ const char *summary_waste_lead(const struct summary *s, char *buf)
 	double uj, ng;
 
 	buf[0] = '\0';
-	if (!jobs_sum_wasted(sum, &uj, &ng))
+	if (!jobs_sum_wasted(sum, &uj, &ng)) {
+		if (sum->waste_lacks_n)
+			(void)snprintf(
+				buf, SUMMARY_WORDS_MAX,
+				"What was wasted is not known: nodes have not learned their idle power yet.");
 		return buf;
+	}
 	for (w = 1; w < WASTE_N; w++)
 		worst = sum->waste[w].uj > sum->waste[worst].uj ? w : worst;
 	if (uj < 0.5)
 		(void)snprintf(buf, SUMMARY_WORDS_MAX, "None of it is known to be wasted.");
 	else
 		(void)snprintf(buf, SUMMARY_WORDS_MAX,
-			       "%s of the energy (%s) was wasted. The largest cause: %c%s (%s).",
+			       "%s%s of the energy (%s) was wasted. The largest cause: %c%s (%s).",
+			       sum->waste_lacks_n ? "At least " : "",
 			       summary_part(uj, (double)sum->energy_uj, share), summary_energy(true, uj, wh),
 			       strncmp(jobs_waste_table[worst].title, "Jobs", 4) ?
 				       jobs_waste_table[worst].title[0] :
 				       'j',
 			       jobs_waste_table[worst].title + 1,
 			       summary_energy(true, sum->waste[worst].uj, most));
+	put_waste_lacks(sum, buf);
 	return buf;
 }
 

@@ -45,6 +45,8 @@ double top_frame_sum(const struct top_frame *f, enum top_value value)
 		double w = is_mean ? f->row[i].value[TOP_POWER] : 1;
 		double v = f->row[i].value[value];
 
+		if (isnan(v) && is_mean && w > 0)
+			return NAN; /* the mean would stand for a power of which it is not known */
 		if (isnan(v) || isnan(w))
 			continue;
 		is_known = true;

@@ -203,21 +203,21 @@ static void is_groups(enum jobs_group_by by, enum jobs_sum_column sort, enum cel
 static void test_groups(void)
 {
 	is_groups(JOBS_BY_USER, SUM_KEY, CELLS_TABLE,
-		  "User  Jobs Failed Elapsed CPU %  Energy   CO2e    Idle In vain  Wasted\n"
-		  "user1    2      0   5m00s  25 % 2.00 Wh 1.50 g 1.00 Wh       0 500 mWh\n"
-		  "user2    1      1    10 s   n/a 1.00 Wh    n/a     n/a 1.00 Wh 1.00 Wh\n",
+		  "User  Jobs Failed Elapsed CPU %  Energy   CO2e    Idle Idle of In vain  Wasted\n"
+		  "user1    2      0   5m00s  25 % 2.00 Wh 1.50 g 1.00 Wh 2.00 Wh       0 500 mWh\n"
+		  "user2    1      1    10 s   n/a 1.00 Wh    n/a     n/a       0 1.00 Wh 1.00 Wh\n",
 		  "by user");
 	is_groups(JOBS_BY_NAME, SUM_FAILED_ENERGY, CELLS_CSV,
-		  "name,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,failed_energy_j,"
-		  "wasted_energy_j\n"
-		  "\"a?[31m,\"\"b\"\"|?\",1,1,10,,3600,,,3600,3600\n"
-		  "burn,1,0,100,0.25,7200.5,1.5,3600.25,0,1800.125\n"
-		  "runs,1,0,200,,,,,0,\n",
+		  "name,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,idle_known_of_j,"
+		  "failed_energy_j,wasted_energy_j\n"
+		  "\"a?[31m,\"\"b\"\"|?\",1,1,10,,3600,,,0,3600,3600\n"
+		  "burn,1,0,100,0.25,7200.5,1.5,3600.25,7200.5,0,1800.125\n"
+		  "runs,1,0,200,,,,,,0,\n",
 		  "by name, most energy of failed jobs first");
 	is_groups(JOBS_BY_DAY, SUM_ENERGY, CELLS_PARSABLE,
-		  "day|jobs|failed|elapsed_s|cpu_efficiency|energy_j|co2e_g|idle_energy_j|failed_energy_j|"
-		  "wasted_energy_j\n"
-		  "2026-11-25|3|1|310|0.25|10800.5|1.5|3600.25|3600|5400.125\n",
+		  "day|jobs|failed|elapsed_s|cpu_efficiency|energy_j|co2e_g|idle_energy_j|idle_known_of_j|"
+		  "failed_energy_j|wasted_energy_j\n"
+		  "2026-11-25|3|1|310|0.25|10800.5|1.5|3600.25|7200.5|3600|5400.125\n",
 		  "by day");
 }
 
@@ -237,8 +237,8 @@ static void test_sum(void)
 	}
 	text = jobs_sum_text(&sum);
 	is_str(text,
-	       "3 jobs, 5m10s, CPU 25 %, energy 3.00 Wh (50 % idle), CO2e 1.50 g; 1 failed: 1.00 Wh; "
-	       "energy of 1 not known; 1 running: see ceems top",
+	       "3 jobs, 5m10s, CPU 25 %, energy 3.00 Wh (50 % of 2.00 Wh idle), CO2e 1.50 g; "
+	       "1 failed: 1.00 Wh; energy of 1 not known; 1 running: see ceems top",
 	       "a sum says what it lacks");
 	is_u64(sum.energy_uj, 10800 * J + 500000, "to the microjoule");
 }

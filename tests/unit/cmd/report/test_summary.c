@@ -310,13 +310,13 @@ static void test_data(void)
 	csv = print(&s, FORM_CSV);
 	ok(!strncmp(csv,
 		    "section,key,jobs,failed,elapsed_s,cpu_efficiency,energy_j,co2e_g,idle_energy_j,"
-		    "failed_energy_j,"
-		    "wasted_energy_j,jobs_with_energy,rank\ntotal,2025-11,3,1,300,0.25,3000,5,400,2000,"
+		    "idle_known_of_j,failed_energy_j,"
+		    "wasted_energy_j,jobs_with_energy,rank\ntotal,2025-11,3,1,300,0.25,3000,5,400,1000,2000,"
 		    "2300,2,\n",
-		    180),
+		    201),
 	   "CSV");
-	ok(strstr(csv, "\nday,2025-11-02,1,0,100,,,,,0,,0,\n"), "what is not known is empty, not 0");
-	ok(strstr(csv, "\naccount,chem,2,1,200,,2000,,,2000,2000,1,1\n"), "a group with its rank");
+	ok(strstr(csv, "\nday,2025-11-02,1,0,100,,,,,,0,,0,\n"), "what is not known is empty, not 0");
+	ok(strstr(csv, "\naccount,chem,2,1,200,,2000,,,0,2000,2000,1,1\n"), "a group with its rank");
 	json = print(&s, FORM_JSON);
 	v = json_loads(json, 0, NULL);
 	is_str(json_string_value(json_object_get(v, "schema")), SUMMARY_SCHEMA, "JSON");
