@@ -58,12 +58,16 @@ is "$job_j" "$extern_j" "the job's is what the extern step reported"
 ok $? "the other steps' add up to it: $sum_j of $job_j J"
 total_uj=$(job_energy_uj "$job")
 is "$job_j" "$(((total_uj + 500000) / 1000000))" "and it is what the ledger has"
+is "$(tres "$job" extern ic/ceems_cpu_energy out)" "" "no idle power is learned: no static part, not 0"
+unknown_j=$(tres "$job" extern ic/ceems_unknown)
+[ $((${unknown_j:-0} - job_j)) -ge -1 ] && [ $((${unknown_j:-0} - job_j)) -le 1 ]
+ok $? "and it is said of all energy: ${unknown_j:-none} of $job_j J"
+is "$(tres "$job" extern ic/ceems_unknown out)" 0 "its last tick came in time"
 for step in batch extern 0 1; do
 	is "$(tres "$job" $step energy)" "$(job_acct "$job" ConsumedEnergyRaw $step)" \
 		"$step: the TRES energy is the same number"
 	isnt "$(tres "$job" $step ic/ceems_co2e)" "" "$step: emissions"
 	isnt "$(tres "$job" $step ic/ceems_cpu_energy)" "" "$step: CPU energy"
-	isnt "$(tres "$job" $step ic/ceems_cpu_energy out)" "" "$step: its static part"
 	isnt "$(tres "$job" $step ic/ceems_dram_energy)" "" "$step: DRAM energy"
 	is "$(tres "$job" $step ic/ceems_gpu_energy)" "" "$step: no GPU energy, not 0"
 	is "$(tres "$job" $step ic/ceems_source_rapl)" "$(tres "$job" $step energy)" \
