@@ -390,15 +390,26 @@ static uint64_t waited_ns(const stepd_step_rec_t *step)
 			       ((uint64_t)j->user_cpu_usec + j->sys_cpu_usec) * 1000;
 }
 
+/* Returns the mean power of the step, in W, from its energy before that is rounded. */
+static uint64_t mean_w(void)
+{
+	uint64_t ms = side.elapsed_ns / NSEC_PER_MSEC;
+
+	return ms ? side.values.value[METRIC_ENERGY] / ms / 1000 : 0;
+}
+
 void stepd_side_end(void)
 {
+	struct values whole;
+
 	if (!side.stepside)
 		return;
 	stepd_side_finish(waited_ns(side.step));
+	whole = side.values;
+	stepside_round(side.stepside, &whole);
 	/* jobacct is NULL with jobacct_gather/none; it was not there to be checked in stepd_side_begin() */
 	if (side.step->jobacct && abi_step_is_right(side.step))
-		usage_write(side.step->jobacct, &side.values, side.step->nodeid, side.step->nnodes,
-			    side.elapsed_ns);
+		usage_write(side.step->jobacct, &whole, side.step->nodeid, side.step->nnodes, mean_w());
 	stepside_report(side.stepside, &side.values, STDERR_FILENO);
 	stepside_close(side.stepside);
 	free(side.rank);

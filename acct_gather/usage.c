@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "src/libutil/clock.h"
-
 /* One side (in or out) of one TRES in a step's usage. */
 struct usage_cell {
 	uint64_t *tot, *max, *min, *max_node, *min_node, *max_task, *min_task;
@@ -60,11 +58,10 @@ static int find_tres(const char *tres, uint32_t count)
 }
 
 static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t nodeid, uint32_t nnodes,
-			 uint64_t elapsed_ns)
+			 uint64_t mean_w)
 {
 	struct usage_cell joules = cell_of(j, SIDE_IN, TRES_ARRAY_ENERGY);
 	struct usage_cell watts = cell_of(j, SIDE_OUT, TRES_ARRAY_ENERGY);
-	uint64_t ms = elapsed_ns / NSEC_PER_MSEC;
 
 	if (j->tres_count <= TRES_ARRAY_ENERGY)
 		return;
@@ -80,7 +77,7 @@ static void write_energy(struct jobacctinfo *j, const struct values *f, uint32_t
 	}
 	j->energy.consumed_energy = metric_to_tres(METRIC_ENERGY, f->value[METRIC_ENERGY]);
 	cell_set(joules, j->energy.consumed_energy, nodeid);
-	cell_set(watts, ms ? f->value[METRIC_ENERGY] / ms / 1000 : 0, nodeid);
+	cell_set(watts, mean_w, nodeid);
 }
 
 /*
@@ -126,9 +123,9 @@ static void write_metrics(struct jobacctinfo *j, const struct values *values, ui
 }
 
 void usage_write(struct jobacctinfo *j, const struct values *values, uint32_t nodeid, uint32_t nnodes,
-		 uint64_t elapsed_ns)
+		 uint64_t mean_w)
 {
-	write_energy(j, values, nodeid, nnodes, elapsed_ns);
+	write_energy(j, values, nodeid, nnodes, mean_w);
 	write_metrics(j, values, nodeid, /* is_final= */ true);
 }
 

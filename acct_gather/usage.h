@@ -11,10 +11,10 @@
 /*
  * Writes the final values of energy and of every TRES in metric_table that this cluster accounts to JOBACCT.
  * They replace those of usage_write_live(). A value that is not known becomes INFINITE64, Slurm's "not
- * collected". NODEID is the node's rank in a step of NNODES nodes.
+ * collected". NODEID is the node's rank in a step of NNODES nodes. MEAN_W is the step's mean power.
  */
 void usage_write(struct jobacctinfo *jobacct, const struct values *values, uint32_t nodeid, uint32_t nnodes,
-		 uint64_t elapsed_ns);
+		 uint64_t mean_w);
 
 /*
  * Writes the values so far, for sstat. JOBACCT must be the task to which Slurm adds the step's energy: sstat

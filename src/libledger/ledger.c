@@ -225,6 +225,7 @@ int ledger_snapshot(const struct ledger *l, struct ledger_page *ret)
 struct step_query {
 	unsigned int slot;
 	struct ledger_view view;
+	struct whole whole;
 };
 
 static int read_step(const struct ledger *l, const struct ledger_page *page, void *arg)
@@ -281,6 +282,27 @@ int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_
 		rc = -ENODATA;
 	if (rc == 0)
 		*ret = q.view.memory;
+	return rc;
+}
+
+static int read_whole(const struct ledger *l, const struct ledger_page *page, void *arg)
+{
+	struct step_query *q = arg;
+	const struct ledger_step_account *a = &page->step[q->slot];
+
+	if (a->claim != l->file->slot[q->slot].claim || !a->is_rounded)
+		return -ENODATA;
+	q->whole = a->whole;
+	return 0;
+}
+
+int ledger_step_whole(const struct ledger *l, unsigned int slot, struct whole *ret)
+{
+	struct step_query q = { .slot = slot };
+	int rc = slot >= LEDGER_STEPS ? -EINVAL : read_page(l, read_whole, &q);
+
+	if (rc == 0)
+		*ret = q.whole;
 	return rc;
 }
 

@@ -39,6 +39,7 @@
 #include "src/libledger/account.h"
 #include "src/libledger/ledger_gpu.h"
 #include "src/libledger/split.h"
+#include "src/libledger/whole.h"
 #include "src/libmeter/activity/cgmount.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
@@ -160,10 +161,12 @@ struct ledger_step_account {
 	uint64_t suspended_ns;	/* of the ticks in which the step was suspended all the time (frozen.h) */
 	struct ledger_memory memory;
 	struct ledger_gpu gpu;
+	/* What the slurmstepd reports to Slurm; in an extern step, for the whole job. Only if is_rounded. */
+	struct whole whole;
 	uint32_t claim; /* claim number of the step whose account this is */
 	uint32_t job;	/* 1 + index into ledger_page.job; 0: no job, or the account was moved to the job */
 	uint32_t is_final; /* the step has ended and its last tick is booked */
-	uint32_t pad;
+	uint32_t is_rounded;
 };
 
 struct ledger_job_account {
@@ -243,6 +246,8 @@ struct ledger_page {
 	uint64_t gaps;	     /* ticks longer than 10 SampleIntervals */
 	uint64_t lost_steps; /* steps whose slurmstepd died while the slot was OPEN */
 	uint64_t slots_full; /* claims that found no slot */
+	/* what rounding has left over of the jobs, by their extern steps, and of all other steps */
+	struct whole_carry jobs_carry, steps_carry;
 	/* how many entries of step[] and job[] were ever used; the others are empty */
 	uint32_t nsteps, njobs;
 	struct ledger_step_account step[LEDGER_STEPS];
@@ -379,6 +384,11 @@ int ledger_step_live(const struct ledger *l, unsigned int slot, struct values *r
 
 /* Gives the step's account at the last tick. -ENODATA: no tick has seen the step. */
 int ledger_step_energy(const struct ledger *l, unsigned int slot, struct account *ret) _must_check_;
+/*
+ * Gives the whole joules that an ended step reports (whole.h), after ledger_finish() has returned 0.
+ * -ENODATA: they are not known, because no tick has booked the step's end.
+ */
+int ledger_step_whole(const struct ledger *l, unsigned int slot, struct whole *ret) _must_check_;
 /* Gives the step's memory at the last tick. -ENODATA: no tick has read it. */
 int ledger_step_memory(const struct ledger *l, unsigned int slot, struct ledger_memory *ret) _must_check_;
 /*

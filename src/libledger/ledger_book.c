@@ -535,6 +535,32 @@ static void book_sources(const struct ledger_page *page, struct account *a, cons
 		a->lag_ns = tick->lag_ns;
 }
 
+/* Returns the energy of all steps of the job of account OF, so far. */
+static struct account job_energy(const struct ledger_page *page, const struct ledger_step_account *of)
+{
+	struct account sum = page->job[of->job - 1].closed;
+	uint32_t i;
+
+	for (i = 0; i < page->nsteps; i++)
+		if (page->step[i].job == of->job)
+			account_add(&sum, &page->step[i].energy);
+	return sum;
+}
+
+/* Rounds what the slurmstepd of LINE is about to report. */
+static void round_step(struct ledger_page *page, const struct book_line *line, struct ledger_step_account *a)
+{
+	struct account job;
+
+	if (line->s->id.step_id == LEDGER_STEP_EXTERN) {
+		job = job_energy(page, a);
+		whole_round(&page->jobs_carry, &job, &a->whole);
+	} else {
+		whole_round(&page->steps_carry, &a->energy, &a->whole);
+	}
+	a->is_rounded = true;
+}
+
 static void book_lines(struct ledger_book *b, struct ledger_page *page, const struct book_tick *tick)
 {
 	size_t i;
@@ -550,8 +576,10 @@ static void book_lines(struct ledger_book *b, struct ledger_page *page, const st
 		book_sources(page, &a->energy, line, tick);
 		a->until_mono_ns = tick->t_mono_ns;
 		a->is_final = line->is_last;
-		if (line->is_last && line->state == SLOT_CLOSING && !line->is_dead)
-			ledger_move_later(b->l, line->slot, SLOT_CLOSING, SLOT_CLOSED);
+		if (!line->is_last || line->state != SLOT_CLOSING || line->is_dead)
+			continue;
+		round_step(page, line, a);
+		ledger_move_later(b->l, line->slot, SLOT_CLOSING, SLOT_CLOSED);
 	}
 }
 

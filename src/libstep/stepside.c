@@ -550,6 +550,14 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 
+void stepside_round(const struct stepside *st, struct values *values)
+{
+	struct whole whole;
+
+	if (ledger_step_whole(st->ledger, st->slot, &whole) == 0)
+		whole_values(&whole, values);
+}
+
 /* --- the report ------------------------------------------------------------------------- */
 
 /*

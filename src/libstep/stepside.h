@@ -129,6 +129,12 @@ void stepside_leave(struct stepside *st);
 void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *values,
 		     uint64_t *ret_elapsed_ns);
 
+/*
+ * Rounds the energies of VALUES, as stepside_finish() has filled them, to the whole joules that Slurm is told
+ * (whole.h). Without the tick that closes the step, nothing changes.
+ */
+void stepside_round(const struct stepside *st, struct values *values);
+
 /* Writes the report to FD, if --ceems-report was given and this is the step's first node. */
 void stepside_report(struct stepside *st, const struct values *values, int fd);
 

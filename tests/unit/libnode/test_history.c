@@ -37,6 +37,8 @@ struct live_job {
 struct run_result {
 	struct live_job job[JOBS];
 	struct account measured, unallocated, system;
+	/* of jobs, as extern steps report them, and of other steps: their energy, and whole joules */
+	uint64_t ended_uj[2], told_j[2];
 	uint64_t shown_uj[DOMAIN_N]; /* what the sensors were read of what they were fed with */
 	unsigned int bad;	     /* 1 << enum property */
 };
@@ -52,6 +54,7 @@ enum property {
 	RESTART,
 	FACTORS,
 	EMISSIONS,
+	WHOLE,
 	PROPERTIES
 };
 
@@ -65,6 +68,7 @@ static const char *const property_name[PROPERTIES] = {
 	[EQUAL_JOBS] = "equal jobs get equal energy",
 	[RESTART] = "a sampler that is restarted anywhere measures the same",
 	[FACTORS] = "the energy by fresh, last, static and default factors adds up to each account's",
+	[WHOLE] = "whole joules of jobs, and of other steps, add up to their energy, to 1 J at any time",
 	[EMISSIONS] = "emissions of steps + unallocated + system == measured, to the nanogram",
 };
 
@@ -363,6 +367,30 @@ static bool holds_gpu(const struct split_alloc *a)
 	return false;
 }
 
+static void add_whole(struct world *w, unsigned int slot, const struct account *own)
+{
+	const struct ledger_identity *id = &ledger_slot(w->l, slot)->id;
+	bool is_extern = id->step_id == LEDGER_STEP_EXTERN;
+	struct account a = *own;
+	struct whole whole = { 0 };
+
+	if (ledger_step_whole(w->l, slot, &whole) < 0 ||
+	    (is_extern && ledger_job_total(w->l, id->job_id, &a, NULL, NULL) < 0))
+		w->r->bad |= 1 << WHOLE;
+	w->r->ended_uj[is_extern] += account_total_uj(&a);
+	w->r->told_j[is_extern] += whole.j[WHOLE_ENERGY];
+}
+
+static void check_whole(struct world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(w->r->told_j); i++)
+		if (w->r->ended_uj[i] >= (w->r->told_j[i] + 1) * UJ_PER_J ||
+		    w->r->told_j[i] * UJ_PER_J >= w->r->ended_uj[i] + UJ_PER_J)
+			w->r->bad |= 1 << WHOLE;
+}
+
 static void check_step(struct world *w, const struct job_plan *job, struct live_step *live,
 		       uint64_t booked_ns)
 {
@@ -381,6 +409,7 @@ static void check_step(struct world *w, const struct job_plan *job, struct live_
 	if (!live->is_closing)
 		return;
 	live->at_end = *now;
+	add_whole(w, live->slot, now);
 	live->is_open = live->is_closing = false;
 	ledger_leave(w->l, live->slot);
 }
@@ -404,6 +433,7 @@ static void check_tick(struct world *w, const uint64_t booked_ns[JOBS][STEPS])
 		for (k = 0; k < w->h->job[i].nsteps; k++)
 			if (w->r->job[i].step[k].is_open)
 				check_step(w, &w->h->job[i], &w->r->job[i].step[k], booked_ns[i][k]);
+	check_whole(w);
 }
 
 static void note_booked(const struct world *w, uint64_t booked_ns[JOBS][STEPS])

@@ -566,6 +566,7 @@ static void test_lost_source(const char *dir, bool is_lost)
 {
 	struct rig r = { .dir = dir, .node = "n1" };
 	pthread_t thread;
+	uint64_t uj;
 
 	if (!rig_open(&r, 4, 0, 0))
 		return;
@@ -589,6 +590,10 @@ static void test_lost_source(const char *dir, bool is_lost)
 	   "  its last tick came in time");
 	ok(values_has(&r.f, METRIC_SENSOR_LAG) && r.f.value[METRIC_SENSOR_LAG] == 5 * NSEC_PER_SEC,
 	   "  and its sensors were at most 5 s behind");
+	uj = r.f.value[METRIC_ENERGY];
+	stepside_round(r.st, &r.f);
+	ok(r.f.value[METRIC_ENERGY] == UJ_PER_J * unit_round(uj, UJ_PER_J) && uj % UJ_PER_J,
+	   "  and of its microjoules Slurm is told whole joules");
 	rig_close(&r);
 }
 
