@@ -2,12 +2,17 @@
 #include "src/libnode/remainder.h"
 #include "src/libutil/wide_math.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Names under which values are saved in the source's state. The pool is saved in two's complement. */
-#define POOL "node pool"
-#define UNTIL "node until"
-#define PARTS "node parts"
+/* What is saved in the source's state, each under "NAME " and this. The pool is saved in two's complement. */
+#define POOL "pool"
+#define UNTIL "until"
+#define PARTS "parts"
+
+struct saved_name {
+	char text[sizeof(((struct source_counter *)0)->name)];
+};
 /* A gigajoule; no node uses more during a ledger's life. */
 #define PLAUSIBLE_UJ INT64_C(1000000000000000)
 
@@ -196,6 +201,8 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t, struct 
 		(void)take_parts(r, until_ns); /* dropped: there is no energy of the node to compare with */
 		r->until_ns = until_ns;
 	}
+	if (t->is_at_once)
+		r->spread_ns = 0;
 	ret->other_uj = draw(r, t->dt_ns);
 	ret->fell_silent = falls_silent(r, t);
 }
@@ -206,6 +213,14 @@ void remainder_tick(struct remainder *r, const struct remainder_tick *t, struct 
 struct kept {
 	uint64_t pool, until, parts;
 };
+
+static struct saved_name saved_name(const char *name, const char *what)
+{
+	struct saved_name n;
+
+	(void)snprintf(n.text, sizeof(n.text), "%s %s", name, what);
+	return n;
+}
 
 static struct kept kept_of(const struct remainder *r)
 {
@@ -221,11 +236,11 @@ static struct kept kept_of(const struct remainder *r)
 	return k;
 }
 
-void remainder_load(struct remainder *r, struct source_state *state, uint64_t now_ns)
+void remainder_load(struct remainder *r, const char *name, struct source_state *state, uint64_t now_ns)
 {
-	const uint64_t *pool = source_state_find(state, POOL);
-	const uint64_t *until = source_state_find(state, UNTIL);
-	const uint64_t *parts = source_state_find(state, PARTS);
+	const uint64_t *pool = source_state_find(state, saved_name(name, POOL).text);
+	const uint64_t *until = source_state_find(state, saved_name(name, UNTIL).text);
+	const uint64_t *parts = source_state_find(state, saved_name(name, PARTS).text);
 	struct kept k = kept_of(r);
 
 	if (pool && until && parts && *pool == k.pool && *until == k.until && *parts == k.parts)
@@ -239,28 +254,28 @@ void remainder_load(struct remainder *r, struct source_state *state, uint64_t no
 	r->held_parts_uj = *parts; /* the next tick adds its parts to these */
 }
 
-int remainder_save(const struct remainder *r, struct source_state *state)
+int remainder_save(const struct remainder *r, const char *name, struct source_state *state)
 {
 	struct kept k = kept_of(r);
-	int rc = source_state_put(state, POOL, k.pool);
+	int rc = source_state_put(state, saved_name(name, POOL).text, k.pool);
 
 	if (rc == 0)
-		rc = source_state_put(state, UNTIL, k.until);
+		rc = source_state_put(state, saved_name(name, UNTIL).text, k.until);
 	if (rc == 0)
-		rc = source_state_put(state, PARTS, k.parts);
+		rc = source_state_put(state, saved_name(name, PARTS).text, k.parts);
 	if (rc < 0)
-		remainder_forget(state);
+		remainder_forget(name, state);
 	return rc;
 }
 
-bool remainder_is_kept(struct source_state *state)
+bool remainder_is_kept(const char *name, struct source_state *state)
 {
-	return source_state_find(state, UNTIL) != NULL;
+	return source_state_find(state, saved_name(name, UNTIL).text) != NULL;
 }
 
-void remainder_forget(struct source_state *state)
+void remainder_forget(const char *name, struct source_state *state)
 {
-	source_state_drop(state, POOL);
-	source_state_drop(state, UNTIL);
-	source_state_drop(state, PARTS);
+	source_state_drop(state, saved_name(name, POOL).text);
+	source_state_drop(state, saved_name(name, UNTIL).text);
+	source_state_drop(state, saved_name(name, PARTS).text);
 }

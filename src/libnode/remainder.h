@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * remainder.h - the energy of the whole node minus that of the parts that have their own sensors.
+ * remainder.h - the energy of a whole minus that of the parts that have their own sensors. The whole
+ * is the node or a module (enum part_scope); below, "node" stands for both.
  * The node's sensor may be slower than the parts' (a BMC every 5 s, RAPL at every tick). The
  * difference over one interval of the node's sensor is therefore booked during its next interval:
  * late, but all of it measured. At any time, in integers,
@@ -65,9 +66,11 @@ struct remainder {
 struct remainder_tick {
 	uint64_t now_ns; /* CLOCK_MONOTONIC */
 	uint64_t dt_ns;
-	uint64_t parts_uj;	 /* energy of all parts in this tick */
-	bool is_missing_parts;	 /* one could not be read */
-	bool is_in_doubt;	 /* the node's sensor stands still: what it lacks is no disagreement */
+	uint64_t parts_uj;     /* energy of all parts in this tick */
+	bool is_missing_parts; /* one could not be read */
+	bool is_in_doubt;      /* the sensor of the whole stands still: what it lacks is no disagreement */
+	/* The rest is not spread, since it is a part of a larger whole, with which it must keep pace. */
+	bool is_at_once;
 	const struct part *node; /* NULL: it could not be read */
 };
 
@@ -80,14 +83,14 @@ struct remainder_share {
 void remainder_tick(struct remainder *r, const struct remainder_tick *t, struct remainder_share *ret);
 
 /*
- * R is saved in the state of the node's source, together with its counters: if a tick was not
- * booked, both are restored. Load it before each tick. Values that cannot be right at NOW_NS reset
- * R.
+ * R is saved in the state of the whole's source, together with its counters: if a tick was not booked,
+ * both are restored. NAME tells the wholes of a source apart: "node", "module 1". Load R before each
+ * tick. Values that cannot be right at NOW_NS reset R.
  */
-void remainder_load(struct remainder *r, struct source_state *state, uint64_t now_ns);
+void remainder_load(struct remainder *r, const char *name, struct source_state *state, uint64_t now_ns);
 /* Saves R in STATE. -ENOSPC: STATE has no room. */
-int remainder_save(const struct remainder *r, struct source_state *state);
-bool remainder_is_kept(struct source_state *state);
-void remainder_forget(struct source_state *state);
+int remainder_save(const struct remainder *r, const char *name, struct source_state *state);
+bool remainder_is_kept(const char *name, struct source_state *state);
+void remainder_forget(const char *name, struct source_state *state);
 
 #endif

@@ -174,7 +174,7 @@ static bool is_gpu_library(uint32_t id)
 	return id < SOURCE_N && source_table[id].kind == SENSOR_GPU;
 }
 
-static bool takes_domain(struct sources *s, const struct sources_entry *e, uint8_t domain)
+bool sources_takes_domain(struct sources *s, const struct sources_entry *e, uint8_t domain)
 {
 	uint32_t *owner = &s->from[domain];
 	enum source_id id = e->id;
@@ -198,7 +198,7 @@ static void note_unsure(struct sources_entry *e, const struct part *p, struct so
 			source_name(e->id), domain_name((enum domain)p->domain));
 }
 
-static struct part *part_of(struct sources *s, uint8_t domain, uint8_t unit, enum source_id from)
+struct part *sources_part_of(struct sources *s, uint8_t domain, uint8_t unit, enum source_id from)
 {
 	struct part *part;
 	uint32_t i;
@@ -242,17 +242,18 @@ static uint64_t take_parts(struct sources *s, struct sources_entry *e, struct so
 		const struct part *p = &e->last.part[i];
 		struct part *part;
 
-		if (p->domain >= DOMAIN_N || p->is_whole_node)
+		if (p->domain >= DOMAIN_N || p->scope != SCOPE_UNIT)
 			continue;
-		if (!takes_domain(s, e, p->domain)) {
+		if (!sources_takes_domain(s, e, p->domain)) {
 			hold_part(s, e, i);
 			continue;
 		}
-		part = part_of(s, p->domain, p->unit, e->id);
+		part = sources_part_of(s, p->domain, p->unit, e->id);
 		part->quality = p->quality;
 		part->energy_uj += p->energy_uj + e->held_uj[i];
 		part->idle_mw = p->idle_mw;
 		note_unsure(e, p, ret);
+		sources_modules_add(s, p, p->energy_uj + e->held_uj[i]);
 		sum_uj += p->energy_uj + e->held_uj[i];
 		e->held_uj[i] = 0;
 	}
@@ -340,6 +341,9 @@ static void hand_over(struct sources *s, uint64_t dt_ns, struct source_state *st
 	}
 }
 
+/* Name of the node's remainder in the state of its source. */
+#define NODE "node"
+
 /* --- the whole node ----------------------------------------------------------------- */
 
 static const struct part *whole_node_of(const struct sources_entry *e)
@@ -347,7 +351,7 @@ static const struct part *whole_node_of(const struct sources_entry *e)
 	uint32_t i;
 
 	for (i = 0; i < e->last.nparts; i++)
-		if (e->last.part[i].is_whole_node)
+		if (e->last.part[i].scope == SCOPE_NODE)
 			return &e->last.part[i];
 	return NULL;
 }
@@ -398,7 +402,7 @@ static void choose_node(struct sources *s, struct source_state *state)
 		if (!e || !e->source || is_dead_node(s, e))
 			continue;
 		/* the source that an earlier slurmd used has a saved remainder; wait for this source */
-		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(&state[e->id])))
+		if (whole_node_of(e) || (is_awaited(e) && remainder_is_kept(NODE, &state[e->id])))
 			s->node = e;
 		else if (is_awaited(e))
 			return;
@@ -406,7 +410,7 @@ static void choose_node(struct sources *s, struct source_state *state)
 	/* a remainder saved with another source is no longer valid */
 	for (i = 0; i < s->n && s->node; i++)
 		if (&s->entry[i] != s->node)
-			remainder_forget(&state[s->entry[i].id]);
+			remainder_forget(NODE, &state[s->entry[i].id]);
 }
 
 /* Reads the source of the whole node, and books what is left as OTHER. TICK has the parts already. */
@@ -423,17 +427,17 @@ static void read_node(struct sources *s, struct remainder_tick *tick, struct sou
 	if (tick->node)
 		note_unsure(e, tick->node, ret);
 	tick->is_in_doubt = node_doubt(s, e) == DOUBT_STANDING;
-	remainder_load(&s->remainder, own, tick->now_ns);
+	remainder_load(&s->remainder, NODE, own, tick->now_ns);
 	remainder_tick(&s->remainder, tick, &share);
-	if (remainder_save(&s->remainder, own) < 0)
+	if (remainder_save(&s->remainder, NODE, own) < 0)
 		ret->rejected++;
 	/* a counter without times does not fall silent: it stands still, see standing.h */
 	is_stamped = !tick->node || tick->node->until_ns;
 	ret->late += share.fell_silent && is_stamped;
-	ret->disagreement_uj = share.disagreement_uj;
+	ret->disagreement_uj += share.disagreement_uj;
 	e->is_late |= s->remainder.is_silent && is_stamped;
 	s->from[DOMAIN_OTHER] = e->id;
-	other = part_of(s, DOMAIN_OTHER, 0, e->id);
+	other = sources_part_of(s, DOMAIN_OTHER, 0, e->id);
 	if (tick->node)
 		other->quality = tick->node->quality;
 	other->energy_uj += share.other_uj;
@@ -442,7 +446,7 @@ static void read_node(struct sources *s, struct remainder_tick *tick, struct sou
 /* Returns true if the source is used, or may be as soon as it can be read. */
 static bool is_used(const struct sources *s, const struct sources_entry *e)
 {
-	return s->node == e || owns_any(s, e->id) || is_awaited(e);
+	return s->node == e || owns_any(s, e->id) || sources_modules_use(s, e) || is_awaited(e);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
@@ -490,7 +494,7 @@ static void drop_estimates(struct sources *s)
 static uint64_t read_estimates(struct sources *s, uint64_t dt_ns, uint32_t busy_ppm,
 			       struct source_state *state, struct sources_reading *ret)
 {
-	bool is_measured = s->node ||
+	bool is_measured = s->node || s->nmodules ||
 			   (s->from[DOMAIN_CPU] != SOURCE_N && !source_is_estimate(s->from[DOMAIN_CPU]));
 	bool is_open_question = awaits_any(s);
 	uint64_t parts_uj = 0;
@@ -542,6 +546,9 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 	hand_over(s, dt_ns, state); /* before note_lost() would find the source lost */
 	node.parts_uj = read_sensors(s, dt_ns, busy_ppm, state, ret, &node.is_missing_parts);
 	choose_node(s, state);
+	sources_modules_choose(s, awaits_any(s), state);
+	if (s->nmodules)
+		node.parts_uj += sources_modules_read(s, &node, state, ret);
 	node.parts_uj += read_estimates(s, dt_ns, busy_ppm, state, ret);
 	if (s->node)
 		read_node(s, &node, state, ret);
@@ -586,9 +593,11 @@ static size_t add_seen(const struct sources *s, const struct sources_entry *e, s
 
 	for (i = 0; i < e->last.nparts && n < PARTS_MAX; i++) {
 		const struct part *p = &e->last.part[i];
-		bool is_used = p->is_whole_node ? s->node == e || (!s->node && is_dead_node(s, e)) :
-						  p->domain < DOMAIN_N && s->from[p->domain] == e->id;
+		bool is_used = p->scope == SCOPE_NODE ? s->node == e || (!s->node && is_dead_node(s, e)) :
+							p->domain < DOMAIN_N && s->from[p->domain] == e->id;
 
+		if (p->scope == SCOPE_MODULE)
+			continue;
 		if (!is_used && !(p->domain == DOMAIN_GPU && is_gpu_library(e->id) &&
 				  is_gpu_library(s->from[DOMAIN_GPU])))
 			continue;

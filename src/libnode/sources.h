@@ -80,7 +80,7 @@ struct sources_reading {
  * that source fails, since the energy comes later, but not for good: if it shows no energy for
  * SOURCES_AWAIT_NS and three lags, the next source that does has the domain until slurmd is restarted.
  * OTHER is the whole node's energy minus all parts (remainder.h), or, without a source of the whole node,
- * what a source reports as OTHER. Logs once when a source fails or falls silent, once when it is back, and
+ * what modules use beyond their parts, or what a source reports as OTHER. Logs once when a source fails or falls silent, once when it is back, and
  * once if a configured source is missing.
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
@@ -129,6 +129,7 @@ const struct gpu_slices *sources_slices(const struct sources *s);
 struct sources_status {
 	bool is_open;
 	bool is_node;		    /* the energy of the whole node is taken from this source */
+	bool has_modules;	    /* modules of a superchip are taken from this source */
 	bool is_configured;	    /* ExternalSource, RedfishConf, IpmiSensor, or by name in EnergySources */
 	bool is_lost;		    /* see struct sources_reading */
 	uint64_t lag_ns;	    /* the largest age of its values */

@@ -33,6 +33,15 @@ struct sources_entry {
 	struct logger_once log_rejected, log_unsure;
 };
 
+/* A module of a superchip, by the number of its socket. */
+struct sources_module {
+	struct sources_entry *from; /* the source that measures the module; NULL: none so far */
+	struct remainder remainder;
+	uint64_t parts_uj; /* what its parts used in this tick */
+	enum domain rest;  /* domain, unit and quality of what is left */
+	uint8_t unit, quality;
+};
+
 struct sources {
 	struct sources_entry entry[SOURCE_N]; /* in the order of preference, estimates last */
 	size_t n;
@@ -42,14 +51,32 @@ struct sources {
 	struct sources_entry *node; /* the source that measures the whole node; NULL: none so far */
 	struct remainder remainder;
 	struct standing standing;
+	struct sources_module module[SOCKETS_MAX];
+	unsigned int nmodules; /* that have a source */
 	uint32_t nparts;
 	struct part part[PARTS_MAX];
-	struct logger_once log_estimate;
+	struct logger_once log_estimate, log_spread;
 };
 
 uint64_t sources_lag(const struct sources_entry *e);
 /* Returns why a source is not open or cannot be read; "": the reason is not known. */
 const char *sources_why(const struct sources_entry *e);
+
+/* Gives the domain to source ID if no other source has it. True: it is this source's. */
+bool sources_takes_domain(struct sources *s, const struct sources_entry *e, uint8_t domain);
+/* Returns the part of a domain and unit that is measured by FROM; a new one has 0 uJ. Never NULL. */
+struct part *sources_part_of(struct sources *s, uint8_t domain, uint8_t unit, enum source_id from);
+
+/*
+ * Modules (sources_modules.c). In each tick: add each part that is used, choose the modules' sources, then
+ * read. IS_AWAITING: a source may still show a module, so a source is chosen only if it was used before.
+ */
+void sources_modules_add(struct sources *s, const struct part *part, uint64_t uj);
+void sources_modules_choose(struct sources *s, bool is_awaiting, struct source_state *state);
+bool sources_modules_use(const struct sources *s, const struct sources_entry *e);
+/* Returns the energy of the GPUs that are rests of modules. Of TICK, node and parts_uj are not used. */
+uint64_t sources_modules_read(struct sources *s, const struct remainder_tick *tick,
+			      struct source_state *state, struct sources_reading *ret);
 
 /* Returns the entry of source ID. NULL: EnergySources does not ask for it. */
 struct sources_entry *sources_find(struct sources *s, enum source_id id);

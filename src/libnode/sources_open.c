@@ -211,6 +211,7 @@ bool sources_status(struct sources *s, enum source_id id, struct sources_status 
 	*ret = (struct sources_status){
 		.is_open = e->source != NULL,
 		.is_node = s->node == e,
+		.has_modules = sources_modules_use(s, e),
 		.is_configured = e->is_configured,
 		.is_lost = e->is_lost,
 		.lag_ns = sources_lag(e),

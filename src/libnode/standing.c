@@ -16,7 +16,7 @@ static uint32_t find_part(const struct standing *s, const struct part *in)
 		const struct standing_part *p = &s->part[i];
 
 		if (p->domain == in->domain && p->unit == in->unit && p->source == in->source &&
-		    p->is_whole_node == in->is_whole_node)
+		    p->is_whole_node == (in->scope == SCOPE_NODE))
 			break;
 	}
 	return i;
@@ -33,7 +33,7 @@ static struct standing_part *add_part(struct standing *s, const struct part *in)
 		.domain = in->domain,
 		.unit = in->unit,
 		.source = in->source,
-		.is_whole_node = in->is_whole_node,
+		.is_whole_node = in->scope == SCOPE_NODE,
 	};
 	return p;
 }
@@ -86,7 +86,7 @@ static uint64_t busy_of(const struct standing_tick *t, const struct standing_par
 	size_t i;
 
 	for (i = 0; i < t->nparts; i++)
-		same += t->part[i].domain == p->domain && !t->part[i].is_whole_node;
+		same += t->part[i].domain == p->domain && t->part[i].scope == SCOPE_UNIT;
 	if (p->is_whole_node || same < 2 || p->unit >= SOCKETS_MAX || !t->socket_cpus[p->unit])
 		return t->busy_ns;
 	return t->socket_ns[p->unit];
@@ -101,7 +101,7 @@ static uint64_t others_uj(const struct standing_tick *t, const struct standing_p
 	for (i = 0; i < t->nparts; i++) {
 		const struct part *o = &t->part[i];
 
-		if (o->is_whole_node || (o->domain == p->domain && o->unit == p->unit))
+		if (o->scope != SCOPE_UNIT || (o->domain == p->domain && o->unit == p->unit))
 			continue;
 		/* GPUs may sleep while others work */
 		if (p->is_whole_node ||

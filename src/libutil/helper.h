@@ -26,7 +26,7 @@
  *	about TEXT		one line for people: what the helper reads
  *	note TEXT		one line for the log and `ceems check`, once
  *	lag MS			a reported value may be up to MS milliseconds old
- *	meter NAME DOMAIN UNIT energy|power MAX_W [node] [coarse] [nonzero]
+ *	meter NAME DOMAIN UNIT energy|power MAX_W [node|module] [on=SOCKET] [coarse] [nonzero]
  *	late NAME		the last value of meter NAME is too old to be used
  *	gone NAME		meter NAME does not exist any more
  *	reading T NAME VALUE [partial]	at time T: uJ of an energy meter, mW of a power meter; partial: the
@@ -41,7 +41,9 @@
  *				use of one MIG instance; its times are those of the next `usage`
  *				of GPU NAME
  * The daemon treats any other line as an error with that line as its text. A meter's flags: `node`
- * measures the whole node; `coarse` may stand still for hours; `nonzero` is never truly 0.
+ * measures the whole node; `module` measures a whole module, and `on` is the number of that module's
+ * socket, also for a GPU there (enum part_scope); `coarse` may stand still for hours; `nonzero` is
+ * never truly 0.
  *
  * Deadline: a helper that owes an answer and sends nothing for deadline_ns is killed. Restart: a
  * helper that ended is started again after 10 s, then after ever longer pauses of up to 5 min;

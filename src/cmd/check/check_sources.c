@@ -23,8 +23,10 @@
 /* What the ledger says of sensors is old after this time: no slurmd works. */
 #define KEPT_NS (180 * NSEC_PER_SEC)
 
-/* What a source shows of a domain. The index WATCH_NODE is for what it shows of the whole node. */
-#define WATCH_NODE DOMAIN_N
+/* What a source shows of a domain, or of what contains several: the modules together, or the node. */
+#define WATCH_MODULES DOMAIN_N
+#define WATCH_NODE (DOMAIN_N + 1)
+#define WATCH_N (DOMAIN_N + 2)
 struct watched {
 	bool is_there;
 	uint64_t energy_uj;
@@ -42,7 +44,7 @@ struct watch {
 	uint32_t cpus;
 	uint64_t busy_ns;
 	uint64_t begin_ns, last_ns;
-	struct watched of[SOURCE_N][DOMAIN_N + 1];
+	struct watched of[SOURCE_N][WATCH_N];
 	struct ledger_part *kept; /* the parts as slurmd assesses them; NULL: no slurmd works */
 	uint32_t nkept;
 };
@@ -81,7 +83,9 @@ static uint32_t busy_ppm(struct watch *w, uint64_t dt_ns)
 
 static void note_part(struct watch *w, enum source_id id, const struct part *p)
 {
-	struct watched *of = &w->of[id][p->is_whole_node ? WATCH_NODE : p->domain];
+	struct watched *of = &w->of[id][p->scope == SCOPE_NODE	 ? WATCH_NODE :
+					p->scope == SCOPE_MODULE ? WATCH_MODULES :
+								   p->domain];
 	uint64_t to_ns = p->until_ns ? p->until_ns : w->last_ns;
 
 	if (!of->is_there || p->is_new_base) {
@@ -125,7 +129,7 @@ static bool has_shown(const struct watch *w, enum source_id id)
 {
 	unsigned int d;
 
-	for (d = 0; d <= DOMAIN_N; d++)
+	for (d = 0; d < WATCH_N; d++)
 		if (w->of[id][d].energy_uj)
 			return true;
 	return false;
@@ -167,7 +171,7 @@ static void watch(struct watch *w)
 
 static const char *watched_name(unsigned int d)
 {
-	return d == WATCH_NODE ? "node" : domain_name((enum domain)d);
+	return d == WATCH_NODE ? "node" : d == WATCH_MODULES ? "modules" : domain_name((enum domain)d);
 }
 
 /* Computes the mean power so far. False: it is not known yet. */
@@ -189,7 +193,7 @@ static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 	const char *comma = "";
 	unsigned int d;
 
-	for (d = 0; d <= DOMAIN_N; d++) {
+	for (d = 0; d < WATCH_N; d++) {
 		const struct watched *of = &w->of[id][d];
 		uint64_t age_ms = w->last_ns > of->to_ns ? (w->last_ns - of->to_ns) / NSEC_PER_MSEC : 0;
 		uint64_t mw;
@@ -213,7 +217,7 @@ static void add_watts(struct text *t, const struct watch *w, enum source_id id)
 		check_sources_add(t, "no readings");
 }
 
-static void add_use(struct text *t, const struct watch *w, enum source_id id, bool is_node)
+static void add_use(struct text *t, const struct watch *w, enum source_id id, bool is_node, bool has_modules)
 {
 	const char *comma = "used for ";
 	unsigned int d;
@@ -223,6 +227,10 @@ static void add_use(struct text *t, const struct watch *w, enum source_id id, bo
 			check_sources_add(t, "%s%s", comma, domain_name((enum domain)d));
 			comma = ", ";
 		}
+	if (has_modules) {
+		check_sources_add(t, "%sthe modules", comma);
+		comma = ", ";
+	}
 	if (is_node)
 		check_sources_add(t, "%sthe node", comma);
 }
@@ -339,7 +347,7 @@ static void check_sources_tell(struct check *c, struct watch *w, enum source_id 
 	}
 	check_sources_add(&t, "%s; ", st.about);
 	add_watts(&t, w, id);
-	add_use(&use, w, id, node == id);
+	add_use(&use, w, id, node == id, st.has_modules);
 	check_sources_add(&t, "; %s", use.used ? use.buf : "not used");
 	add_why_not(&t, w, id, node);
 	if (st.lag_ns)

@@ -71,7 +71,7 @@ struct meters {
 static bool hwmon_same_rail(const struct hwmon_rail *a, const struct hwmon_rail *b)
 {
 	return a->domain == b->domain && a->unit == b->unit && a->is_whole_node == b->is_whole_node &&
-	       a->contains_cpu == b->contains_cpu;
+	       a->is_module == b->is_module && a->contains_cpu == b->contains_cpu;
 }
 
 /*
@@ -352,10 +352,15 @@ static void hwmon_declare(const struct meters *all)
 	for (i = 0; i < all->n; i++) {
 		const struct meter *m = &all->meter[i];
 
+		char scope[32] = "";
+
+		if (m->rail.is_module)
+			(void)snprintf(scope, sizeof(scope), " module on=%u", m->rail.unit);
+		else if (m->rail.is_whole_node)
+			(void)snprintf(scope, sizeof(scope), " node");
 		helper_say("meter %s %s %u %s %" PRIu64 "%s%s", m->name,
-			   domain_name((enum domain)m->rail.domain), m->rail.unit,
-			   m->is_energy ? "energy" : "power", m->rail.max_w,
-			   m->rail.is_whole_node ? " node" : "",
+			   domain_name((enum domain)m->rail.domain), m->rail.is_module ? 0 : m->rail.unit,
+			   m->is_energy ? "energy" : "power", m->rail.max_w, scope,
 			   !m->is_energy && hwmon_is_only_node(all, m) ? " nonzero" : "");
 	}
 }
@@ -376,7 +381,7 @@ static void hwmon_tell_about(const struct meters *s)
 			const struct meter *o = &s->meter[j];
 
 			if (strcmp(m->chip, o->chip) != 0 || m->is_energy != o->is_energy ||
-			    m->rail.domain != o->rail.domain)
+			    m->rail.domain != o->rail.domain || m->rail.is_module != o->rail.is_module)
 				continue;
 			same++;
 			is_first &= j >= i;
@@ -384,7 +389,9 @@ static void hwmon_tell_about(const struct meters *s)
 		if (!is_first)
 			continue;
 		n = snprintf(buf + used, sizeof(buf) - used, "%s%s: %s of %zu %s%s", used ? ", " : "",
-			     m->rail.is_whole_node ? "node" : domain_name((enum domain)m->rail.domain),
+			     m->rail.is_whole_node ? "node" :
+			     m->rail.is_module	   ? "module" :
+						     domain_name((enum domain)m->rail.domain),
 			     m->is_energy ? "energy" : "power, integrated,", same, m->chip,
 			     same == 1 ? " sensor" : " sensors");
 		used += n > 0 ? (size_t)n : sizeof(buf);

@@ -34,9 +34,10 @@ static const struct row rows[] = {
 	 * name into the meter's OEM information: Module = the board with GPU and HBM contains
 	 * Grace = the socket with its memory and regulators contains CPU = cores and SysIO = the
 	 * rest of the chip. So the memory is Grace - CPU - SysIO, as NVIDIA's tuning guide and
-	 * Alumet have it, and the GPU in Module is nvml's.
+	 * Alumet have it.
 	 */
-	{ "power_meter", "Module Power Socket #", .why = "contains the socket's other rails and the GPU" },
+	{ "power_meter", "Module Power Socket #",
+	  .rail = { .domain = DOMAIN_OTHER, .is_module = true, .max_w = COUNTER_PLATFORM_MAX_W } },
 	{ "power_meter", "Grace Power Socket #", .rail = SOCKET(DOMAIN_DRAM, .contains_cpu = true) },
 	{ "power_meter", "CPU Power Socket #", .rail = SOCKET(DOMAIN_CPU) },
 	{ "power_meter", "SysIO Power Socket #", .rail = SOCKET(DOMAIN_CPU) },

@@ -17,6 +17,7 @@ struct hwmon_rail {
 	uint8_t unit;
 	bool is_package; /* the unit is that of the physical package with the number UNIT */
 	bool is_whole_node;
+	bool is_module;	   /* the whole module of socket `unit`; enum part_scope */
 	bool is_summed;	   /* several of this chip are added up, such as one per power supply */
 	bool is_slow;	   /* its driver may ask a BMC, so a reader that must not wait leaves it out */
 	bool contains_cpu; /* its value includes the unit's DOMAIN_CPU, which is to be subtracted */

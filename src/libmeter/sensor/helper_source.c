@@ -35,7 +35,7 @@
 /* The largest lag that a helper may state: a day and an interval. */
 #define LAG_MAX_MS UINT64_C(90000000)
 
-#define WORDS_MAX 8
+#define WORDS_MAX 10
 #define UNKNOWN UINT64_MAX
 
 struct meter {
@@ -43,7 +43,8 @@ struct meter {
 	uint8_t domain;
 	uint8_t unit;
 	bool is_energy;
-	bool is_node;
+	uint8_t scope;	 /* enum part_scope */
+	uint8_t module;	 /* as in struct part */
 	bool is_coarse;	 /* a counter of kWh, which may stand still for hours */
 	bool is_nonzero; /* a value of 0 is an error of the sensor */
 	bool is_gone;
@@ -143,6 +144,39 @@ static unsigned int units_of(uint8_t domain)
 	return domain == DOMAIN_GPU ? GPUS_MAX : domain == DOMAIN_OTHER ? 1 : SOCKET_UNKNOWN + 1;
 }
 
+/* Reads a flag of a meter. False: it is not understood, so what the meter measures is not known. */
+static bool meter_flag(struct meter *m, const char *word)
+{
+	uint64_t socket;
+
+	if (!strcmp(word, "coarse"))
+		m->is_coarse = true;
+	else if (!strcmp(word, "nonzero"))
+		m->is_nonzero = true;
+	else if (!strcmp(word, "node"))
+		m->scope = SCOPE_NODE;
+	else if (!strcmp(word, "module"))
+		m->scope = SCOPE_MODULE;
+	else if (!strncmp(word, "on=", 3) && parse_u64(word + 3, &socket) == 0 && socket < SOCKETS_MAX)
+		m->module = (uint8_t)(1 + socket);
+	else
+		return false;
+	return true;
+}
+
+static bool is_scope_sound(const struct meter *m)
+{
+	switch ((enum part_scope)m->scope) {
+	case SCOPE_UNIT:
+		return !m->module || m->domain == DOMAIN_GPU;
+	case SCOPE_MODULE:
+		return m->module && (m->domain == DOMAIN_GPU || m->domain == DOMAIN_OTHER);
+	case SCOPE_NODE:
+		return !m->module && m->domain == DOMAIN_OTHER;
+	}
+	return false;
+}
+
 /* Adds a meter. If a restarted helper lists a meter again, it keeps its place and its base. */
 static int meter_declare(struct source *s, char *const *word, size_t n)
 {
@@ -156,12 +190,10 @@ static int meter_declare(struct source *s, char *const *word, size_t n)
 	    (!m.is_energy && strcmp(word[4], "power") != 0) || parse_u64(word[5], &max_w) < 0 ||
 	    max_w > COUNTER_PLATFORM_MAX_W)
 		return -EINVAL;
-	for (i = 6; i < n; i++) {
-		m.is_node |= !strcmp(word[i], "node");
-		m.is_coarse |= !strcmp(word[i], "coarse");
-		m.is_nonzero |= !strcmp(word[i], "nonzero");
-	}
-	if (m.is_node && m.domain != DOMAIN_OTHER)
+	for (i = 6; i < n; i++)
+		if (!meter_flag(&m, word[i]))
+			return -EINVAL;
+	if (!is_scope_sound(&m))
 		return -EINVAL;
 	m.unit = (uint8_t)unit;
 	(void)snprintf(m.name, sizeof(m.name), "%s", word[1]);
@@ -170,7 +202,8 @@ static int meter_declare(struct source *s, char *const *word, size_t n)
 	m.integrate.max_mw = max_w * 1000;
 	m.integrate.max_gap_ns = s->setup.gap_ns;
 	known = meter_find(s, m.name);
-	if (known && known->domain == m.domain && known->unit == m.unit && known->is_energy == m.is_energy) {
+	if (known && known->domain == m.domain && known->unit == m.unit && known->is_energy == m.is_energy &&
+	    known->scope == m.scope && known->module == m.module) {
 		known->is_gone = false;
 		return 0;
 	}
@@ -269,11 +302,8 @@ static void take_error(struct source *s, const char *who, const char *why, struc
 
 static struct part *part_of(const struct meter *m, struct reading *out)
 {
-	struct part *part = reading_part(out, (enum domain)m->domain, m->unit,
-					 m->is_energy ? QUALITY_COUNTER : QUALITY_INTEGRATED);
-
-	part->is_whole_node = m->is_node;
-	return part;
+	return reading_part_of(out, (enum part_scope)m->scope, m->module, (enum domain)m->domain, m->unit,
+			       m->is_energy ? QUALITY_COUNTER : QUALITY_INTEGRATED);
 }
 
 static int counter_start(struct meter *m, struct source_state *state, uint64_t uj, uint64_t t_ns,

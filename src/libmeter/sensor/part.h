@@ -22,6 +22,14 @@ const char *reading_quality_name(enum reading_quality q); /* "counter", "integra
 /* The most parts that a node can have. */
 #define PARTS_MAX 64
 
+/* What an energy contains. */
+enum part_scope {
+	SCOPE_UNIT, /* the unit alone */
+	/* a superchip (Grace Hopper, GB200): a socket, its memory, the GPUs beside it and their regulators */
+	SCOPE_MODULE,
+	SCOPE_NODE, /* the whole node, including parts that other sources measure */
+};
+
 /*
  * One unit of a domain: a socket's CPUs, its memory, a GPU, or the node's rest (fans, power supplies, disks).
  */
@@ -35,10 +43,17 @@ struct part {
 	uint8_t source;	 /* enum source_id; sources_read() sets it */
 	uint8_t quality; /* enum reading_quality */
 	/*
-	 * Only in a source's reading of DOMAIN_OTHER: the energy is that of the whole node, including parts
-	 * that other sources measure. sources.c subtracts those parts (remainder.h).
+	 * Only in a source's reading: enum part_scope. From a module or a node, the parts inside that are
+	 * measured are subtracted (remainder.h); what is left is the energy of DOMAIN and UNIT. A module with
+	 * DOMAIN_GPU has only that GPU without a value of its own. If that GPU's energy cannot be computed
+	 * either, it is unknown, and the rest is DOMAIN_OTHER.
 	 */
-	bool is_whole_node;
+	uint8_t scope;
+	/*
+	 * Only in a source's reading of a GPU or a module: 1 + the number of the socket of the module; 0: the
+	 * GPU is on no module. A CPU or memory is on the module of its unit.
+	 */
+	uint8_t module;
 	/*
 	 * Only in a source's reading: the energy since the last reading is unknown, because this is the
 	 * first reading, the gap was too long, or the counter began again. energy_uj is 0, and counting

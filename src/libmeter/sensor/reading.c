@@ -20,13 +20,15 @@ const char *reading_quality_name(enum reading_quality q)
 	return (size_t)q < ARRAY_SIZE(names) ? names[q] : "?";
 }
 
-struct part *reading_part(struct reading *r, enum domain d, unsigned int unit, enum reading_quality q)
+struct part *reading_part_of(struct reading *r, enum part_scope scope, unsigned int module, enum domain d,
+			     unsigned int unit, enum reading_quality q)
 {
 	struct part *p;
 	uint32_t i;
 
 	for (i = 0; i < r->nparts; i++)
-		if (r->part[i].domain == d && r->part[i].unit == unit)
+		if (r->part[i].domain == d && r->part[i].unit == unit && r->part[i].scope == scope &&
+		    (scope == SCOPE_UNIT || r->part[i].module == module))
 			return &r->part[i];
 	if (r->nparts == PARTS_MAX)
 		return &r->part[PARTS_MAX - 1];
@@ -35,8 +37,15 @@ struct part *reading_part(struct reading *r, enum domain d, unsigned int unit, e
 		.domain = (uint8_t)d,
 		.quality = (uint8_t)q,
 		.unit = (uint8_t)unit,
+		.scope = (uint8_t)scope,
+		.module = (uint8_t)module,
 	};
 	return p;
+}
+
+struct part *reading_part(struct reading *r, enum domain d, unsigned int unit, enum reading_quality q)
+{
+	return reading_part_of(r, SCOPE_UNIT, 0, d, unit, q);
 }
 
 /*

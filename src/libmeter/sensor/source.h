@@ -70,6 +70,9 @@ struct reading {
  * with 0 uJ. Never NULL: beyond PARTS_MAX the last part is shared, so that no joule gets lost.
  */
 struct part *reading_part(struct reading *r, enum domain d, unsigned int unit, enum reading_quality q);
+/* The same for a part that contains others. MODULE as in struct part; 0 for SCOPE_NODE. */
+struct part *reading_part_of(struct reading *r, enum part_scope scope, unsigned int module, enum domain d,
+			     unsigned int unit, enum reading_quality q);
 
 /* The last reading of how a GPU is used. */
 struct gpu_reading {

@@ -40,9 +40,9 @@ static void tick(struct node *n, uint64_t dt_ns, uint64_t parts_uj, bool missing
 		.node = part,
 	};
 
-	remainder_load(&n->r, &n->state, t.now_ns);
+	remainder_load(&n->r, "node", &n->state, t.now_ns);
 	remainder_tick(&n->r, &t, &n->share);
-	(void)remainder_save(&n->r, &n->state);
+	(void)remainder_save(&n->r, "node", &n->state);
 	n->node_uj += part ? (int64_t)part->energy_uj : 0;
 	n->parts_uj += (int64_t)parts_uj;
 	n->other_uj += (int64_t)n->share.other_uj;
@@ -54,7 +54,7 @@ static void second(struct node *n, uint64_t parts_uj, uint64_t uj, uint64_t ago_
 {
 	const struct part part = {
 		.domain = DOMAIN_OTHER,
-		.is_whole_node = true,
+		.scope = SCOPE_NODE,
 		.energy_uj = uj,
 		.until_ns = ago_ns ? n->now_ns + SEC - ago_ns : 0,
 	};
@@ -65,7 +65,7 @@ static void second(struct node *n, uint64_t parts_uj, uint64_t uj, uint64_t ago_
 /* A second in which the node's sensor shows nothing new. */
 static void second_old(struct node *n, uint64_t parts_uj, uint64_t until_ns)
 {
-	const struct part part = { .is_whole_node = true, .until_ns = until_ns };
+	const struct part part = { .scope = SCOPE_NODE, .until_ns = until_ns };
 
 	tick(n, SEC, parts_uj, false, &part);
 }
@@ -73,7 +73,7 @@ static void second_old(struct node *n, uint64_t parts_uj, uint64_t until_ns)
 static void base(struct node *n, uint64_t until_ns)
 {
 	const struct part part = {
-		.is_whole_node = true,
+		.scope = SCOPE_NODE,
 		.is_new_base = true,
 		.until_ns = until_ns,
 	};
@@ -245,7 +245,7 @@ static void one_second(struct node *n, const struct long_interval *l, unsigned i
 
 static void test_long_interval(const struct long_interval *l)
 {
-	struct part part = { .is_whole_node = true, .until_ns = START };
+	struct part part = { .scope = SCOPE_NODE, .until_ns = START };
 	uint64_t off_uj = 0;
 	unsigned int known_s = 0;
 	struct node n;
@@ -337,7 +337,7 @@ static void test_silence(void)
 
 static void test_missing_parts(void)
 {
-	const struct part some = { .is_whole_node = true, .energy_uj = 500 };
+	const struct part some = { .scope = SCOPE_NODE, .energy_uj = 500 };
 	struct node n;
 	unsigned int i;
 
@@ -408,10 +408,10 @@ static void test_bad_state(void)
 		(void)source_state_put(&state, "node until", t[i].until);
 		(void)source_state_put(&state, "node parts", t[i].parts);
 		memset(&r, 0, sizeof(r));
-		remainder_load(&r, &state, START);
+		remainder_load(&r, "node", &state, START);
 		ok(!r.until_ns && !r.pool_uj && !r.held_parts_uj, "%s is not taken", t[i].name);
-		ok(remainder_is_kept(&state), "  though there is something");
-		remainder_forget(&state);
+		ok(remainder_is_kept("node", &state), "  though there is something");
+		remainder_forget("node", &state);
 		is_u64(state.ncounters, 0, "  that can be forgotten");
 	}
 }
@@ -433,7 +433,7 @@ static void one_history(uint64_t *seed)
 	for (i = 0; i < 600; i++) {
 		uint64_t dt = scratch_random(seed) % 8 ? SEC : scratch_random(seed) % (SEC / 50);
 		uint64_t parts = scratch_random(seed) % 300 * dt / 1000;
-		struct part part = { .is_whole_node = true };
+		struct part part = { .scope = SCOPE_NODE };
 		bool missing = scratch_random(seed) % 16 == 0;
 		int64_t before = n.other_uj;
 
@@ -448,7 +448,7 @@ static void one_history(uint64_t *seed)
 		tick(&n, dt, missing ? 0 : parts, missing, scratch_random(seed) % 32 ? &part : NULL);
 		if (scratch_random(seed) % 64 == 0)
 			memset(&n.r, 0, sizeof(n.r)); /* slurmd is restarted */
-		remainder_load(&n.r, &n.state, n.now_ns);
+		remainder_load(&n.r, "node", &n.state, n.now_ns);
 		exact &= n.other_uj >= before;
 		exact &= n.other_uj == n.node_uj - (n.parts_uj - waiting_uj(&n)) + n.disagreement_uj -
 					       n.r.pool_uj - (int64_t)n.r.held_node_uj;

@@ -146,7 +146,7 @@ static void shows(enum source_id id, enum domain d, uint8_t unit, uint64_t uj)
 	f->open_rc = 0;
 	*p = (struct part){
 		.domain = d == DOMAIN_N ? DOMAIN_OTHER : (uint8_t)d,
-		.is_whole_node = d == DOMAIN_N,
+		.scope = d == DOMAIN_N ? SCOPE_NODE : SCOPE_UNIT,
 		.unit = unit,
 		.energy_uj = uj,
 		.quality = id == SOURCE_MODEL ? QUALITY_ESTIMATE : QUALITY_COUNTER,

@@ -54,7 +54,7 @@ static struct part *has(struct node *n, enum source_id source, enum domain d, un
 		.domain = (uint8_t)(d == DOMAIN_N ? DOMAIN_OTHER : d),
 		.unit = (uint8_t)unit,
 		.source = (uint8_t)source,
-		.is_whole_node = d == DOMAIN_N,
+		.scope = d == DOMAIN_N ? SCOPE_NODE : SCOPE_UNIT,
 		.energy_uj = uj,
 	};
 	return p;
@@ -103,7 +103,7 @@ static void seconds(struct node *n, unsigned int count)
 static enum doubt doubt_of(const struct node *n, const struct part *p)
 {
 	return standing_doubt(&n->s, (enum domain)p->domain, p->unit, (enum source_id)p->source,
-			      p->is_whole_node);
+			      p->scope == SCOPE_NODE);
 }
 
 static void has_gpu(struct node *n, unsigned int unit, uint64_t mw, uint64_t ppm)

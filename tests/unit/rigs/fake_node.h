@@ -120,7 +120,8 @@ static inline void fake_node_read_one(struct source *s, unsigned int i, uint64_t
 {
 	struct fake_counter *c = &s->sensor->counter[i];
 	struct counter *k = &s->counter[i];
-	struct part *part = reading_part(ret, c->domain, c->unit, QUALITY_COUNTER);
+	enum part_scope scope = s->sensor->is_whole_node ? SCOPE_NODE : SCOPE_UNIT;
+	struct part *part = reading_part_of(ret, scope, 0, c->domain, c->unit, QUALITY_COUNTER);
 	char name[2][24];
 	const uint64_t *base;
 	const uint64_t *age;
@@ -130,7 +131,6 @@ static inline void fake_node_read_one(struct source *s, unsigned int i, uint64_t
 
 	(void)snprintf(name[0], sizeof(name[0]), "counter %u", i);
 	(void)snprintf(name[1], sizeof(name[1]), "age %u", i);
-	part->is_whole_node = s->sensor->is_whole_node;
 	base = source_state_find(state, name[0]);
 	age = source_state_find(state, name[1]);
 	base_uj = base ? *base : c->raw_uj;

@@ -41,7 +41,7 @@ struct meter {
 	char name[24]; /* name of the file, and of the counter in the state */
 	enum domain domain;
 	unsigned int unit;
-	bool is_whole_node;
+	enum part_scope scope;
 	int fd;
 	struct counter counter;
 };
@@ -140,7 +140,7 @@ static int add_meter(struct source *s, const char *root, const char *name, enum 
 		return fd;
 	*m = (struct meter){ .domain = d, .unit = unit, .fd = fd };
 	snprintf(m->name, sizeof(m->name), "%s", name);
-	m->is_whole_node = d == DOMAIN_OTHER;
+	m->scope = d == DOMAIN_OTHER ? SCOPE_NODE : SCOPE_UNIT;
 	/* the counter never wraps: if it goes back, the controller was restarted */
 	m->counter.range_uj = UINT64_MAX;
 	m->counter.max_w = d == DOMAIN_GPU ? COUNTER_PACKAGE_MAX_W : COUNTER_PLATFORM_MAX_W;
@@ -316,11 +316,10 @@ static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 		note_scan(s, &scan, clock_mono_ns());
 	for (i = 0; i < s->n; i++) {
 		struct meter *m = &s->meter[i];
-		struct part *part = reading_part(&out, m->domain, m->unit, QUALITY_COUNTER);
+		struct part *part = reading_part_of(&out, m->scope, 0, m->domain, m->unit, QUALITY_COUNTER);
 		int one = rc < 0 ? rc : scan.rc[i];
 		bool wrapped;
 
-		part->is_whole_node = m->is_whole_node;
 		part->until_ns = s->until_ns;
 		good += one == 0;
 		one = counter_state_advance(&m->counter, state, m->name, one, scan.value[i].energy_uj, dt_ns,

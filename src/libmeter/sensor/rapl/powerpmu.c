@@ -393,14 +393,15 @@ int powerpmu_read(struct powerpmu *p, uint64_t dt_ns, struct source_state *state
 		*state = (struct source_state){ 0 };
 	for (i = 0; i < p->n; i++) {
 		struct event *e = &p->event[i];
-		struct part *part = reading_part(&out, e->kind->domain, e->unit, QUALITY_COUNTER);
+		enum domain d = e->kind->domain;
+		enum part_scope scope = d == DOMAIN_OTHER ? SCOPE_NODE : SCOPE_UNIT;
+		struct part *part = reading_part_of(&out, scope, 0, d, e->unit, QUALITY_COUNTER);
 		uint64_t now_uj = 0;
 		uint64_t uj = 0;
 		bool wrapped;
 		int rc = read_event(p, e, &now_uj);
 
 		good += rc == 0;
-		part->is_whole_node = e->kind->domain == DOMAIN_OTHER;
 		rc = counter_state_advance(&e->counter, state, e->name, rc, now_uj, dt_ns, &uj, &wrapped);
 		part->energy_uj += uj; /* the dies of a package belong to one unit */
 		part->is_new_base |= rc == 1;

@@ -275,10 +275,7 @@ static int read_zone(const struct source *s, struct zone *z, uint64_t dt_ns, str
 /* Adds psys as the whole node: it contains packages, DRAM and the rest of the platform. */
 static struct part *part_of_node(struct reading *out)
 {
-	struct part *part = reading_part(out, DOMAIN_OTHER, 0, QUALITY_COUNTER);
-
-	part->is_whole_node = true;
-	return part;
+	return reading_part_of(out, SCOPE_NODE, 0, DOMAIN_OTHER, 0, QUALITY_COUNTER);
 }
 
 static int rapl_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,

@@ -422,7 +422,7 @@ static void test_energy(void)
 
 	ok(start(&m, "node energy_joules 100", ago_ms(5000)), "energy of the node");
 	node = machine_part(&m, DOMAIN_OTHER, 0);
-	ok(node && node->energy_uj == 0 && node->is_whole_node && node->is_new_base &&
+	ok(node && node->energy_uj == 0 && node->scope == SCOPE_NODE && node->is_new_base &&
 		   node->quality == QUALITY_COUNTER,
 	   "a new base, of the whole node");
 	source_external.describe(m.source, buf, sizeof(buf));
@@ -482,7 +482,7 @@ static void test_power(void)
 
 	ok(start(&m, "gpu0 power_watts 100", begin_ms), "power of a GPU");
 	gpu = machine_part(&m, DOMAIN_GPU, 0);
-	ok(gpu && gpu->quality == QUALITY_INTEGRATED && !gpu->is_whole_node,
+	ok(gpu && gpu->quality == QUALITY_INTEGRATED && gpu->scope == SCOPE_UNIT,
 	   "integrated, and only the GPU's");
 	meter_at(&m, "gpu0 power_watts 300.5", begin_ms + 90000);
 	is_int(machine_reopen(&m), 0, "another process");

@@ -207,7 +207,8 @@ static void test_rails(void)
 		{ "ibmpowernv", "Chip ", .rc = -ENODATA },
 		{ "amd_energy", "Ecore000", .rc = -ENODATA },
 		{ "aem1", "power1", .rc = -ENODATA },
-		{ "power_meter", "Module Power Socket 0", .rc = -ENODATA },
+		{ "power_meter", "Module Power Socket 1",
+		  .want = { DOMAIN_OTHER, .unit = 1, .is_module = true } },
 		{ "power_meter", "power1",
 		  .want = { DOMAIN_OTHER, .is_whole_node = true, .is_summed = true, .is_slow = true } },
 		{ "power_meter", "CPU Power Socket 1", .want = { DOMAIN_CPU, .unit = 1 } },
@@ -233,7 +234,8 @@ static void test_rails(void)
 		ok(rc == t[i].rc && (rc == 0 || why) && got.domain == t[i].want.domain &&
 			   got.unit == t[i].want.unit && got.is_whole_node == t[i].want.is_whole_node &&
 			   got.is_summed == t[i].want.is_summed && got.is_slow == t[i].want.is_slow &&
-			   got.contains_cpu == t[i].want.contains_cpu && !got.max_w == (rc < 0),
+			   got.contains_cpu == t[i].want.contains_cpu &&
+			   got.is_module == t[i].want.is_module && !got.max_w == (rc < 0),
 		   "%s, %s: %d", t[i].chip, t[i].label, rc);
 	}
 }
@@ -370,7 +372,7 @@ static void test_two_supplies(const struct file *files, const char *dir, const c
 	is_str(text, "node: power, integrated, of 2 power_meter sensors", "describes itself");
 	check_supplies(&m, 120, 80, "the supplies add up");
 	is_u64(m.r.nparts, 1, "to one part");
-	ok(part(&m, DOMAIN_OTHER, 0)->is_whole_node, "which is the whole node");
+	ok(part(&m, DOMAIN_OTHER, 0)->scope == SCOPE_NODE, "which is the whole node");
 	is_int(part(&m, DOMAIN_OTHER, 0)->quality, QUALITY_INTEGRATED, "and integrated");
 	until = sampled_ns(&m, 0) < sampled_ns(&m, 1) ? sampled_ns(&m, 0) : sampled_ns(&m, 1);
 	is_u64(part(&m, DOMAIN_OTHER, 0)->until_ns, until, "up to the older of the samples");
@@ -415,7 +417,10 @@ static void test_grace(void)
 	is_u64(mean_mw(&m, DOMAIN_CPU, 0), 260000, "CPU and SysIO are the socket's CPU");
 	is_u64(mean_mw(&m, DOMAIN_DRAM, 0), 40000, "what Grace has above them is its memory");
 	is_u64(mean_mw(&m, DOMAIN_CPU, 1), 250000, "a socket without inner rails is CPU");
-	is_u64(m.r.nparts, 3, "Module and a nameless rail are not counted");
+	is_u64(m.r.nparts, 4, "a nameless rail is not counted");
+	ok(part(&m, DOMAIN_OTHER, 0)->scope == SCOPE_MODULE && part(&m, DOMAIN_OTHER, 0)->module == 1,
+	   "Module says that it contains the others");
+	is_u64(mean_mw(&m, DOMAIN_OTHER, 0), 900000, "  and shows all of it");
 	put("hwmon1/device/power1_average", "255000000\n");
 	(void)machine_read_all(&m, SECOND_NS);
 	is_u64(mean_mw(&m, DOMAIN_DRAM, 0), 0, "Grace below its parts is no negative memory");

@@ -156,7 +156,7 @@ static void test_samples(void)
 	is_u64(n.energy_uj, 800000000, "200 J and 600 J");
 	is_u64(n.rejected, 0, "without fault");
 	is_u64(n.r.nparts, 1, "one part");
-	ok(n.r.part[0].domain == DOMAIN_OTHER && n.r.part[0].is_whole_node, "the whole node");
+	ok(n.r.part[0].domain == DOMAIN_OTHER && n.r.part[0].scope == SCOPE_NODE, "the whole node");
 	is_int(n.r.part[0].quality, QUALITY_INTEGRATED, "integrated");
 	until = n.r.part[0].until_ns;
 	ok(until && until + NSEC_PER_SEC / 2 < clock_mono_ns(), "that reaches to the last sample");

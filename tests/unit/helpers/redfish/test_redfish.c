@@ -350,7 +350,7 @@ static int run_read(struct run *r)
 
 	if (rc < 0)
 		return rc;
-	if (reading.nparts != 1 || p->domain != DOMAIN_OTHER || !p->is_whole_node)
+	if (reading.nparts != 1 || p->domain != DOMAIN_OTHER || p->scope == SCOPE_UNIT)
 		return -EPROTO;
 	r->energy_uj += p->energy_uj;
 	r->quality = p->quality;

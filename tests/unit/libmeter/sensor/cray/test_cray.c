@@ -214,7 +214,7 @@ static void test_good(void)
 	start(&m);
 	is_u64(m.r.nparts, 7, "node, cpu, memory and four accelerators");
 	for (i = 0; i < m.r.nparts; i++)
-		ok(m.r.part[i].energy_uj == 0 && m.r.part[i].is_whole_node == (i == 0),
+		ok(m.r.part[i].energy_uj == 0 && (m.r.part[i].scope == SCOPE_NODE) == (i == 0),
 		   "part %" PRIu32 ": a base; only the first is the whole node", i);
 	source_cray.describe(m.source, buf, sizeof(buf));
 	is_str(buf, "node, cpu, memory, 4 accelerators", "description");

@@ -281,7 +281,8 @@ static void test_psys(void)
 	(void)pmu_read(&t);
 	t.k.count[0][5] = 9 * J;
 	(void)pmu_read(&t);
-	ok(machine_uj(&t.m, DOMAIN_OTHER, 0) == 9000000 && machine_part(&t.m, DOMAIN_OTHER, 0)->is_whole_node,
+	ok(machine_uj(&t.m, DOMAIN_OTHER, 0) == 9000000 &&
+		   machine_part(&t.m, DOMAIN_OTHER, 0)->scope == SCOPE_NODE,
 	   "psys is the whole node");
 	pmu_fini(&t);
 }

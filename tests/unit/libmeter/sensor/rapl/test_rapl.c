@@ -367,7 +367,7 @@ static const struct part *psys_of(const struct machine *m)
 	uint32_t i;
 
 	for (i = 0; i < m->r.nparts; i++)
-		if (m->r.part[i].is_whole_node)
+		if (m->r.part[i].scope == SCOPE_NODE)
 			return &m->r.part[i];
 	return NULL;
 }
