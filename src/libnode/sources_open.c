@@ -84,6 +84,8 @@ static void open_entry(struct sources *s, const struct offer *of, enum source_id
 		     (has_setting(of->env, id) || (e->rc != -ENODEV && e->rc != -ENOENT));
 	if (!e->why.text[0])
 		(void)errmsg_errno(&e->why, e->rc, "cannot be opened");
+	if (e->rc == -EOPNOTSUPP && !e->is_lost) /* log_lost() logs the others */
+		logger_info("%s: %s", source_name(id), e->why.text);
 }
 
 struct sources_entry *sources_find(struct sources *s, enum source_id id)

@@ -20,6 +20,7 @@
  *	error WHO TEXT		meter WHO could not be read this time; WHO "-": nothing could
  *	never TEXT		this machine has no such hardware; the helper ends
  *	refused TEXT		the hardware exists but cannot be used; the helper ends
+ *	mute TEXT		the hardware exists but never shows power or energy; the helper ends
  *	ready			all meters are declared
  *	written N		(ceems-textfile) the file of question N is written, or is writable;
  *				(ceems-push) the server takes profiles

@@ -23,6 +23,10 @@ EXPORTED int nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 EXPORTED int nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length);
 EXPORTED int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *energy);
 EXPORTED int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *power);
+EXPORTED int nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values);
+EXPORTED int nvmlDeviceGetC2cModeInfoV(nvmlDevice_t device, nvmlC2cModeInfo_t *info);
+EXPORTED int nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int size, unsigned long *nodes,
+					 int scope);
 EXPORTED int nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization);
 EXPORTED int nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory);
 EXPORTED int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit);
@@ -120,7 +124,7 @@ int nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
 	int rc = ask(device, &g);
 
 	if (rc == NVML_SUCCESS)
-		(void)snprintf(name, length, "NVIDIA Stand-in");
+		(void)snprintf(name, length, "NVIDIA %sStand-in", fake_is(&g, "gh200") ? "GH200 " : "");
 	return rc;
 }
 
@@ -135,6 +139,67 @@ int nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
 }
 
 #ifndef FAKE_OLD
+/* False: the driver does not have the field for this GPU. */
+static bool field_value(const struct fake_gpu *g, const nvmlFieldValue_t *field, unsigned long long *ret)
+{
+	bool is_module = field->scopeId == NVML_POWER_SCOPE_MODULE && !fake_is(g, "one-scope");
+
+	switch (field->fieldId) {
+	case NVML_FI_DEV_POWER_AVERAGE:
+	case NVML_FI_DEV_POWER_INSTANT:
+		*ret = is_module ? fake_number(g, "module=") : g->power_mw;
+		return fake_is(g, "module=");
+	case NVML_FI_DEV_ENERGY:
+		*ret = is_module ? g->energy : fake_number(g, "gpu-mj=");
+		return fake_is(g, "gpu-mj=");
+	default:
+		return false;
+	}
+}
+
+int nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+{
+	unsigned long long value = 0;
+	struct fake_gpu g;
+	int rc = ask(device, &g);
+	int i;
+
+	for (i = 0; rc == NVML_SUCCESS && i < count; i++) {
+		bool is_there = field_value(&g, &values[i], &value);
+
+		values[i].nvmlReturn = is_there ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+		values[i].valueType = values[i].fieldId == NVML_FI_DEV_ENERGY ?
+					      NVML_VALUE_TYPE_UNSIGNED_LONG_LONG :
+					      NVML_VALUE_TYPE_UNSIGNED_INT;
+		if (values[i].valueType == NVML_VALUE_TYPE_UNSIGNED_INT)
+			values[i].value.uiVal = (unsigned int)value;
+		else
+			values[i].value.ullVal = value;
+	}
+	return rc;
+}
+
+int nvmlDeviceGetC2cModeInfoV(nvmlDevice_t device, nvmlC2cModeInfo_t *info)
+{
+	struct fake_gpu g;
+	int rc = ask(device, &g);
+
+	info->isC2cEnabled = 1;
+	return rc == NVML_SUCCESS && !fake_is(&g, "c2c") ? NVML_ERROR_NOT_SUPPORTED : rc;
+}
+
+int nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned int size, unsigned long *nodes, int scope)
+{
+	struct fake_gpu g;
+	int rc = ask(device, &g);
+
+	if (rc == NVML_SUCCESS && (!size || scope != NVML_AFFINITY_SCOPE_NODE))
+		return NVML_ERROR_INVALID_ARGUMENT;
+	if (rc == NVML_SUCCESS)
+		nodes[0] = fake_is(&g, "near=") ? 1UL << fake_number(&g, "near=") : 0;
+	return rc;
+}
+
 /* The N-th part of "mig=" behind its "+"; NULL: there are not so many. */
 static const char *mig_part(const struct fake_gpu *g, unsigned int n)
 {

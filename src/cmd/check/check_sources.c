@@ -280,6 +280,8 @@ static void tell_closed(struct check *c, enum source_id id, const struct sources
 	(void)snprintf(hint, sizeof(hint), "take %s out of EnergySources, or EnergySources=auto", name);
 	if ((st->rc == -EACCES || st->rc == -EPERM) && geteuid() != 0)
 		check_warn(c, name, check_hint_system("run ceems check as root"), "%s", st->why);
+	else if (st->rc == -EOPNOTSUPP)
+		check_warn(c, name, check_no_hint, "%s", st->why);
 	else if (!is_absent || st->is_lost)
 		check_error(c, name, check_sources_remedy(id), "%s", st->why);
 	else if (is_auto)

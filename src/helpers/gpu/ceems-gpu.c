@@ -15,6 +15,8 @@
 
 /* The most power of a GPU; the same as COUNTER_PACKAGE_MAX_W. */
 #define GPU_MAX_W 2500
+/* And of a module: GB200's has a CPU and two GPUs. */
+#define MODULE_MAX_W 6000
 
 /* The time limit of a call; a driver that resets a GPU takes some seconds. */
 #define CALL_MAX_S 60
@@ -53,9 +55,11 @@ struct gpus {
 	struct gpu_sample sample[GPU_DEVICES_MAX];
 	uint64_t used_ns[GPU_DEVICES_MAX]; /* when its use was last read; 0: never, or it failed since */
 	struct gpu_errors xids[GPU_DEVICES_MAX];
-	size_t missing; /* that may be there the next time */
-	int mute;	/* that never show anything */
-	int excess;	/* that there is no room for */
+	size_t reader
+		[SOCKETS_MAX]; /* of the module of that socket: 1 + the device to ask; 0: there is none */
+	size_t missing;	       /* that may be there the next time */
+	int mute;	       /* that never show anything */
+	int excess;	       /* that there is no room for */
 	uint64_t usage_ns;
 	uint64_t retry_at_ns;
 	uint64_t retry_wait_ns;
@@ -84,10 +88,47 @@ static size_t gpus_place(const struct gpus *g, const struct gpu_device *d)
 	return i;
 }
 
+static const char *gpus_kind(bool is_energy)
+{
+	return is_energy ? "energy" : "power";
+}
+
+/* True: the meter of the GPU is that of its module, since the GPU shows nothing else. */
+static bool gpus_is_of_module(const struct gpu_device *d)
+{
+	return d->is_superchip && !d->own.kind;
+}
+
 static void gpus_declare(const struct gpu_device *d)
 {
-	helper_say("meter %s gpu %u %s %u", d->id, d->unit, d->has_counter ? "energy" : "power", GPU_MAX_W);
+	if (gpus_is_of_module(d))
+		helper_say("meter %s gpu %u %s %u module on=%u", d->id, d->unit,
+			   gpus_kind(d->of_module.kind == GPU_METER_ENERGY), MODULE_MAX_W, d->module);
+	else if (d->is_superchip && d->is_placed)
+		helper_say("meter %s gpu %u %s %u on=%u", d->id, d->unit, gpus_kind(d->has_counter),
+			   GPU_MAX_W, d->module);
+	else
+		helper_say("meter %s gpu %u %s %u", d->id, d->unit, gpus_kind(d->has_counter), GPU_MAX_W);
 	helper_say("gpu %s %s", d->id, d->model);
+}
+
+/* All GPUs of a module show the same energy of it, so one of them is asked. */
+static void gpus_declare_module(struct gpus *g, size_t i)
+{
+	const struct gpu_device *d = &g->device[i];
+
+	if (!d->of_module.kind || gpus_is_of_module(d))
+		return;
+	if (!d->is_placed) {
+		helper_say("note the energy of the module of %s is not used, since its socket is not known",
+			   d->id);
+		return;
+	}
+	if (g->reader[d->module])
+		return;
+	g->reader[d->module] = 1 + i;
+	helper_say("meter module-%u other 0 %s %u module on=%u", d->module,
+		   gpus_kind(d->of_module.kind == GPU_METER_ENERGY), MODULE_MAX_W, d->module);
 }
 
 /* Sends the sizes of all instances; those that are not sent again are gone. */
@@ -128,11 +169,14 @@ static void gpus_take(struct gpus *g, struct gpu_device *found, size_t n)
 		k = gpus_place(g, &found[i]);
 		if (k == GPU_DEVICES_MAX)
 			continue;
-		g->device[k] = found[i];
-		if (k < g->n)
+		if (k < g->n) { /* its meters stay as they are declared */
+			g->device[k].handle = found[i].handle;
 			continue;
+		}
+		g->device[k] = found[i];
 		g->n++;
 		gpus_declare(&found[i]);
+		gpus_declare_module(g, k);
 	}
 }
 
@@ -174,12 +218,17 @@ static int gpus_find(struct gpus *g, struct gpu_device found[GPU_DEVICES_MAX], s
 			why = rc;
 	}
 	g->missing = (size_t)(i - n - mute - repeated);
-	gpus_tell_left_out(g, mute, count - i);
-	if (n)
+	if (n) {
+		gpus_tell_left_out(g, mute, count - i);
 		return n;
+	}
+	if (mute && !why)
+		return errmsg_set(err, -EOPNOTSUPP,
+				  "%d GPU%s%s%s: neither power nor energy is shown, so the energy of GPUs is "
+				  "unknown",
+				  mute, mute == 1 ? "" : "s", found[0].model[0] ? ", " : "", found[0].model);
 	return why ? errmsg_errno(err, why, "none of %d GPUs can be asked", count) :
-		     errmsg_set(err, -ENODEV, "the driver has no GPU%s",
-				count ? " that shows power or energy" : "");
+		     errmsg_set(err, -ENODEV, "the driver has no GPU");
 }
 
 static int gpus_connect(struct gpus *g, struct errmsg *err)
@@ -205,20 +254,41 @@ static int gpus_connect(struct gpus *g, struct errmsg *err)
 
 static void gpus_tell_about(const struct gpus *g)
 {
-	size_t by_power = 0;
-	char power[64] = "";
+	size_t by_power = 0, modules = 0, of_module = 0;
+	char power[40] = "", module[40] = "", unknown[64] = "";
 	size_t i;
 
-	for (i = 0; i < g->n; i++)
-		by_power += !g->device[i].has_counter;
+	for (i = 0; i < g->n; i++) {
+		of_module += gpus_is_of_module(&g->device[i]);
+		by_power += !g->device[i].has_counter && !gpus_is_of_module(&g->device[i]);
+	}
+	for (i = 0; i < SOCKETS_MAX; i++)
+		modules += g->reader[i] != 0;
 	if (by_power)
 		(void)snprintf(power, sizeof(power), "; power of %zu integrated", by_power);
-	helper_say("about %zu GPU%s, %s%s%s%s", g->n, g->n == 1 ? "" : "s", g->device[0].model,
+	if (modules)
+		(void)snprintf(module, sizeof(module), "; %zu module%s", modules, modules == 1 ? "" : "s");
+	if (of_module)
+		(void)snprintf(unknown, sizeof(unknown), "; %zu without a value but the module's", of_module);
+	helper_say("about %zu GPU%s, %s%s%s%s%s%s", g->n, g->n == 1 ? "" : "s", g->device[0].model,
 		   g->ops->library_name ? ", by " : "",
-		   g->ops->library_name ? g->ops->library_name(g->library) : "", power);
+		   g->ops->library_name ? g->ops->library_name(g->library) : "", power, module, unknown);
 }
 
 /* --- a question --------------------------------------------------------------------------- */
+
+static int gpus_read_module(const struct gpus *g, const struct gpu_device *d, const char *name)
+{
+	uint64_t t_ns = clock_mono_ns();
+	uint64_t value = GPU_VALUE_UNKNOWN;
+	int rc = g->library && d->handle ? g->ops->read_module(g->library, d, &value) : -ENODEV;
+
+	if (rc < 0)
+		helper_say("error %s %s", name, strerror(-rc));
+	else
+		helper_say("reading %" PRIu64 " %s %" PRIu64, t_ns, name, value);
+	return rc;
+}
 
 static void gpus_read_energy(struct gpus *g, size_t i)
 {
@@ -227,12 +297,22 @@ static void gpus_read_energy(struct gpus *g, size_t i)
 
 	s->t_ns = clock_mono_ns();
 	s->energy_uj = s->power_mw = GPU_VALUE_UNKNOWN;
+	if (gpus_is_of_module(d)) {
+		s->rc = gpus_read_module(g, d, d->id);
+		return;
+	}
 	s->rc = g->library && d->handle ? g->ops->read_energy(g->library, d, s) : -ENODEV;
 	if (s->rc < 0)
 		helper_say("error %s %s", d->id, strerror(-s->rc));
 	else
 		helper_say("reading %" PRIu64 " %s %" PRIu64, s->t_ns, d->id,
 			   d->has_counter ? s->energy_uj : s->power_mw);
+	if (d->is_superchip && g->reader[d->module] == 1 + i) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "module-%u", d->module);
+		(void)gpus_read_module(g, d, name);
+	}
 }
 
 /* " busy_ppm=500000 ..." */
@@ -382,7 +462,11 @@ int main(int argc, char **argv)
 	rc = gpus_connect(&g, &err);
 	(void)helper_end(begin_ns);
 	if (rc < 0) {
-		helper_say("%s %s", rc == -ENODEV ? "never" : "refused", err.text);
+		helper_say("%s %s",
+			   rc == -ENODEV     ? "never" :
+			   rc == -EOPNOTSUPP ? "mute" :
+					       "refused",
+			   err.text);
 		return 1;
 	}
 	gpus_tell_about(&g);

@@ -18,11 +18,27 @@
 
 #define GPU_DEVICES_MAX 16 /* with counters of their own */
 
+enum gpu_meter_kind {
+	GPU_METER_NONE,
+	GPU_METER_ENERGY, /* counts energy */
+	GPU_METER_POWER,  /* only shows power */
+};
+
+struct gpu_meter {
+	enum gpu_meter_kind kind;
+	unsigned int query; /* for the library: how to ask */
+};
+
 struct gpu_device {
 	uintptr_t handle;  /* the library's handle; 0: it does not list the device any more */
 	unsigned int unit; /* see domain.h */
 	bool has_counter;  /* it counts energy; otherwise it only shows power */
-	char id[42];	   /* the same after a restart; "GPU-1f2e3d4c-..." */
+	/* of a superchip (part_scope): */
+	bool is_superchip;
+	bool is_placed;	     /* `module` is known */
+	unsigned int module; /* number of the module's socket */
+	struct gpu_meter own, of_module;
+	char id[42]; /* the same after a restart; "GPU-1f2e3d4c-..." */
 	char model[64];
 };
 
@@ -58,6 +74,8 @@ struct gpu_library_ops {
 	int (*identify)(void *library, unsigned int index, struct gpu_device *ret);
 	/* Fills in energy_uj or power_mw, or both. */
 	int (*read_energy)(void *library, const struct gpu_device *d, struct gpu_sample *ret);
+	/* Of a superchip: reads the module, in uJ or mW; GPU_VALUE_UNKNOWN: absurd. -errno. */
+	int (*read_module)(void *library, const struct gpu_device *d, uint64_t *ret_value);
 	/*
 	 * Reads the use of the GPU since the last call. Values that the library does not have stay
 	 * GPU_VALUE_UNKNOWN.

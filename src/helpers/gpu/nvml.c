@@ -33,6 +33,9 @@ static const struct gpu_symbol symbols[] = {
 	SYMBOL(get_uuid, "nvmlDeviceGetUUID"),
 	SYMBOL(get_power, "nvmlDeviceGetPowerUsage"),
 	OPTIONAL(get_energy, "nvmlDeviceGetTotalEnergyConsumption"), /* driver 396 and later */
+	OPTIONAL(get_fields, "nvmlDeviceGetFieldValues"),
+	OPTIONAL(get_c2c_mode, "nvmlDeviceGetC2cModeInfoV"),
+	OPTIONAL(get_memory_affinity, "nvmlDeviceGetMemoryAffinity"),
 	OPTIONAL(get_utilization, "nvmlDeviceGetUtilizationRates"),
 	OPTIONAL(get_memory, "nvmlDeviceGetMemoryInfo"),
 	OPTIONAL(get_power_limit, "nvmlDeviceGetEnforcedPowerLimit"),
@@ -138,6 +141,12 @@ static int nvml_identify(void *library, unsigned int index, struct gpu_device *r
 	ret->unit = minor < GPUS_MAX ? minor : GPUS_MAX - 1;
 	uuid[sizeof(uuid) - 1] = '\0';
 	(void)snprintf(ret->id, sizeof(ret->id), "%.*s", (int)sizeof(ret->id) - 1, uuid);
+	ret->is_superchip = nvml_is_superchip(n, device, ret->model);
+	if (ret->is_superchip) {
+		nvml_find_meters(n, device, ret);
+		ret->has_counter = ret->own.kind == GPU_METER_ENERGY;
+		return ret->own.kind || (ret->of_module.kind && ret->is_placed) ? 0 : -EOPNOTSUPP;
+	}
 	ret->has_counter = n->api.get_energy &&
 			   n->api.get_energy(device, &energy_mj) != NVML_ERROR_NOT_SUPPORTED;
 	/* a virtual GPU, or one for a screen */
@@ -155,15 +164,54 @@ static int count_devices(void *library, struct errmsg *err)
 	return rc < 0 ? errmsg_errno(err, rc, "nvmlDeviceGetCount") : (int)count;
 }
 
+static uint64_t uj_of(uint64_t mj)
+{
+	return mj <= UINT64_MAX / 1000 ? mj * 1000 : GPU_VALUE_UNKNOWN; /* absurd, and so unknown */
+}
+
+static int read_module(void *library, const struct gpu_device *d, uint64_t *ret)
+{
+	const struct nvml *n = library;
+	int rc = nvml_ask(n, (nvmlDevice_t)d->handle, &d->of_module, NVML_POWER_SCOPE_MODULE, ret);
+
+	if (rc == NVML_SUCCESS && d->of_module.kind == GPU_METER_ENERGY)
+		*ret = uj_of(*ret);
+	return nvml_errno(rc);
+}
+
+/* The GPU's own value. The power of a GPU that counts is only shown. */
+static int read_superchip(const struct nvml *n, const struct gpu_device *d, struct gpu_sample *ret)
+{
+	const struct gpu_meter power = {
+		.kind = GPU_METER_POWER,
+		.query = d->has_counter ? NVML_FI_DEV_POWER_AVERAGE : d->own.query,
+	};
+	nvmlDevice_t device = (nvmlDevice_t)d->handle;
+	uint64_t value = 0;
+	int rc = nvml_ask(n, device, &power, NVML_POWER_SCOPE_GPU, &value);
+
+	if (rc == NVML_SUCCESS)
+		ret->power_mw = value;
+	if (!d->has_counter)
+		return nvml_errno(rc);
+	rc = nvml_ask(n, device, &d->own, NVML_POWER_SCOPE_GPU, &value);
+	if (rc == NVML_SUCCESS)
+		ret->energy_uj = uj_of(value);
+	return nvml_errno(rc);
+}
+
 static int read_energy(void *library, const struct gpu_device *d, struct gpu_sample *ret)
 {
 	const struct nvml *n = library;
 	nvmlDevice_t device = (nvmlDevice_t)d->handle;
 	unsigned long long energy_mj = 0;
 	unsigned int power_mw = 0;
-	int power_rc = n->api.get_power(device, &power_mw);
+	int power_rc;
 	int rc;
 
+	if (d->is_superchip)
+		return read_superchip(n, d, ret);
+	power_rc = n->api.get_power(device, &power_mw);
 	if (power_rc == NVML_SUCCESS)
 		ret->power_mw = power_mw;
 	if (!d->has_counter)
@@ -171,8 +219,7 @@ static int read_energy(void *library, const struct gpu_device *d, struct gpu_sam
 	rc = n->api.get_energy(device, &energy_mj);
 	if (rc != NVML_SUCCESS)
 		return nvml_errno(rc);
-	if (energy_mj <= UINT64_MAX / 1000) /* else absurd, and so unknown */
-		ret->energy_uj = energy_mj * 1000;
+	ret->energy_uj = uj_of(energy_mj);
 	return 0;
 }
 
@@ -241,6 +288,7 @@ const struct gpu_library_ops gpu_library_nvml = {
 	.count = count_devices,
 	.identify = nvml_identify,
 	.read_energy = read_energy,
+	.read_module = read_module,
 	.read_usage = nvml_read_use,
 	.read_errors = nvml_read_errors,
 	.slices = nvml_slices,

@@ -47,6 +47,17 @@ struct nvml {
 	struct nvml_use use[GPU_DEVICES_MAX];
 };
 
+/*
+ * nvml_scope.c. Asks for the value that M describes: mJ or mW. SCOPE is used only for field values.
+ * Returns an NVML error.
+ */
+int nvml_ask(const struct nvml *n, nvmlDevice_t device, const struct gpu_meter *m, unsigned int scope,
+	     uint64_t *ret) _must_check_;
+/* Returns true if the GPU shares a module with a CPU. */
+bool nvml_is_superchip(const struct nvml *n, nvmlDevice_t device, const char *model);
+/* Finds out how to ask for the GPU's own energy and for that of its module; sets D's own to placed. */
+void nvml_find_meters(const struct nvml *n, nvmlDevice_t device, struct gpu_device *d);
+
 /* As read_usage() of struct gpu_library_ops. */
 void nvml_read_use(void *library, const struct gpu_device *d, uint64_t value[GPU_VALUE_N]);
 

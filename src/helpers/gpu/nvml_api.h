@@ -68,6 +68,42 @@ typedef struct {
 	unsigned long long memorySizeMB;
 } nvmlGpuInstanceProfileInfo_t;
 
+/*
+ * Field values. The power fields and NVML_FI_DEV_ENERGY need a scope; driver 535 and later. Energy in mJ
+ * since the driver was loaded, power in mW; average: over a second.
+ */
+#define NVML_FI_DEV_POWER_AVERAGE 185
+#define NVML_FI_DEV_POWER_INSTANT 186
+#define NVML_FI_DEV_ENERGY 191
+#define NVML_POWER_SCOPE_GPU 0
+#define NVML_POWER_SCOPE_MODULE 1 /* with an NVIDIA CPU (Grace); not supported elsewhere */
+#define NVML_VALUE_TYPE_UNSIGNED_INT 1
+#define NVML_VALUE_TYPE_UNSIGNED_LONG 2
+#define NVML_VALUE_TYPE_UNSIGNED_LONG_LONG 3
+typedef struct {
+	unsigned int fieldId; /* in */
+	unsigned int scopeId; /* in */
+	long long timestamp;
+	long long latencyUsec;
+	int valueType;
+	int nvmlReturn;
+	union {
+		double dVal;
+		unsigned int uiVal;
+		unsigned long ulVal;
+		unsigned long long ullVal;
+	} value;
+} nvmlFieldValue_t;
+
+typedef struct {
+	unsigned int isC2cEnabled; /* the link to the CPU on the same module */
+} nvmlC2cModeInfo_t;
+
+/* nvmlAffinityScope_t; a set of NUMA nodes has a bit for each */
+#define NVML_AFFINITY_SCOPE_NODE 0
+#define NVML_NODES_MAX 1024
+#define NVML_NODES_PER_WORD (8 * sizeof(unsigned long))
+
 /* nvmlClockType_t, in MHz */
 #define NVML_CLOCK_SM 1
 #define NVML_CLOCK_MEM 2
@@ -165,6 +201,10 @@ struct nvml_api {
 	/* mJ since the driver was loaded; Volta and later */
 	int (*get_energy)(nvmlDevice_t device, unsigned long long *energy);
 	int (*get_power)(nvmlDevice_t device, unsigned int *power); /* mW */
+	int (*get_fields)(nvmlDevice_t device, int count, nvmlFieldValue_t *values);
+	int (*get_c2c_mode)(nvmlDevice_t device, nvmlC2cModeInfo_t *info); /* driver 535 and later */
+	/* SIZE is the number of words */
+	int (*get_memory_affinity)(nvmlDevice_t device, unsigned int size, unsigned long *nodes, int scope);
 	int (*get_utilization)(nvmlDevice_t device, nvmlUtilization_t *utilization);
 	int (*get_memory)(nvmlDevice_t device, nvmlMemory_t *memory);
 	int (*get_power_limit)(nvmlDevice_t device, unsigned int *limit); /* mW, the lowest in force */

@@ -783,6 +783,9 @@ static int take_first(struct source *s, bool *ret_ready, struct errmsg *err)
 		text = line_behind(line, "refused");
 		if (text)
 			return errmsg_set(err, -ENXIO, "%s", text);
+		text = line_behind(line, "mute");
+		if (text)
+			return errmsg_set(err, -EOPNOTSUPP, "%s", text);
 		*ret_ready = !strcmp(line, "ready");
 		if (*ret_ready || (take_declaration(s, line, &rc) && rc == 0))
 			continue;

@@ -404,6 +404,85 @@ static void test_old(void)
 	fake_node_fini(&n);
 }
 
+/* What a part shows: its domain, unit, scope, module and quality, as text. */
+static void shape_of(const struct reading *r, char *buf, size_t size)
+{
+	uint32_t i;
+
+	buf[0] = '\0';
+	for (i = 0; i < r->nparts; i++) {
+		const struct part *p = &r->part[i];
+		size_t used = strlen(buf);
+
+		(void)snprintf(buf + used, size - used, "%s%s %u %s", used ? ", " : "",
+			       domain_name((enum domain)p->domain), p->unit,
+			       reading_quality_name((enum reading_quality)p->quality));
+		used = strlen(buf);
+		if (p->module)
+			(void)snprintf(buf + used, size - used, " %s %d",
+				       p->scope == SCOPE_MODULE ? "module" : "on", p->module - 1);
+	}
+}
+
+/* GPU: 350 W; module: 600 W. */
+static void test_superchips(void)
+{
+	static const struct {
+		const char *what, *lines, *parts;
+	} t[] = {
+		{ "GH200, old driver: the counter is the module's", "0 1000 350000 0 0 0 gh200\n",
+		  "gpu 0 integrated on 0, other 0 counter module 0" },
+		{ "GH200, driver 535: power has scopes, too", "0 1000 350000 0 0 0 gh200,c2c,module=600000\n",
+		  "gpu 0 integrated on 0, other 0 counter module 0" },
+		{ "GH200, whose energy has scopes",
+		  "0 1000 350000 0 0 0 gh200,c2c,module=600000,gpu-mj=583\n",
+		  "gpu 0 counter on 0, other 0 counter module 0" },
+		{ "the scope is ignored", "0 1000 350000 0 0 0 gh200,module=600000,gpu-mj=1000,one-scope\n",
+		  "gpu 0 integrated on 0, other 0 counter module 0" },
+		{ "a superchip with another name: the scope of its counter is not known",
+		  "0 1000 350000 0 0 0 c2c,module=600000\n",
+		  "gpu 0 integrated on 0, other 0 integrated module 0" },
+		{ "a superchip without scopes (GB10)", "0 1000 350000 0 0 0 c2c\n", "gpu 0 integrated on 0" },
+		{ "GH200 without power: only the module's counter is there",
+		  "0 1000 0 0 0 0 gh200,no-power\n", "gpu 0 counter module 0" },
+		{ "four GH200, in the library's order",
+		  "1 1000 350000 0 0 0 gh200,near=1\n0 1000 350000 0 0 0 gh200,near=0\n",
+		  ("gpu 1 integrated on 1, other 0 counter module 1, "
+		   "gpu 0 integrated on 0, other 0 counter module 0") },
+		{ "GB200: two GPUs tell of one module, which is counted once",
+		  ("0 1000 350000 0 0 0 c2c,near=0,module=900000\n"
+		   "1 1000 350000 0 0 0 c2c,near=0,module=900000\n"),
+		  "gpu 0 integrated on 0, other 0 integrated module 0, gpu 1 integrated on 0" },
+		{ "of two GPUs, whose sockets are not known, no module is used",
+		  "0 1000 350000 0 0 0 gh200\n1 1000 350000 0 0 0 gh200\n",
+		  "gpu 0 integrated, gpu 1 integrated" },
+		{ "a GPU of a server that answers both scopes alike is no superchip",
+		  "0 1000 350000 0 0 0 module=350000\n", "gpu 0 counter" },
+	};
+	struct fake_node n;
+	char got[512];
+	size_t i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		init(&n, LIBRARY);
+		fake_node_write(&n, t[i].lines);
+		if (!ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "%s", t[i].what))
+			diag("%s", n.err.text);
+		shape_of(&n.r, got, sizeof(got));
+		is_str(got, t[i].parts, "  its parts");
+		ok(n.rejected == 0, "  nothing is rejected");
+		fake_node_fini(&n);
+	}
+	init(&n, LIBRARY);
+	fake_node_write(&n, "0 1000 350000 0 0 0 gh200,module=600000,gpu-mj=500\n");
+	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0, "GPU and module have counters");
+	fake_node_write(&n, "0 7000 350000 0 0 0 gh200,module=600000,gpu-mj=4000\n");
+	ok(fake_node_read(&n) == 0 && n.r.part[0].energy_uj + n.r.part[1].energy_uj > 0, "read again");
+	ok(n.r.part[0].energy_uj == 3500000 && n.r.part[1].energy_uj == 6000000,
+	   "the GPU has 3.5 J of the module's 6 J");
+	fake_node_fini(&n);
+}
+
 static void test_garbage(void)
 {
 	static const struct {
@@ -524,7 +603,7 @@ static void test_left_out(void)
 
 	init(&n, LIBRARY);
 	fake_node_write(&n, "0 0 0 0 0 0 no-counter,no-power\n");
-	ok(fake_node_open(&n) == -ENODEV && strstr(n.err.text, "no GPU that shows"),
+	ok(fake_node_open(&n) == -EOPNOTSUPP && strstr(n.err.text, "1 GPU, NVIDIA Stand-in: neither power"),
 	   "a virtual GPU, which shows neither power nor energy, alone: %s", n.err.text);
 	logger_set_sink(count_lines);
 	fake_node_write(&n, "0 0 0 0 0 0 no-counter,no-power\n1 10000 0 0 0 0 ok\n");
@@ -589,6 +668,7 @@ int main(void)
 	test_mig();
 	test_mig_use();
 	test_old();
+	test_superchips();
 	test_garbage();
 	test_lost();
 	test_new_library();
