@@ -35,9 +35,9 @@ const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?" fo
 /*
  * How many parts a domain can have, and how they are numbered. CPU and DRAM: the sockets from 0, in the
  * order of their physical_package_id (topology.h). SOCKET_UNKNOWN: the part's socket is not known, and it
- * stands for all sockets; so do all parts of a node with more than SOCKETS_MAX. GPU: N of /dev/nvidiaN, or N
- * of /dev/dri/renderD(128+N); a GPU of several parts has the lowest N of them. A GPU whose number is above the
- * limit is counted with the last one.
+ * stands for all sockets; so do all parts of a node with more than SOCKETS_MAX. GPU: N of /dev/nvidiaN, or
+ * N of /dev/dri/renderD(128+N); a GPU of several parts has the lowest N of them. A GPU whose number is above
+ * the limit is counted with the last one.
  */
 #define SOCKETS_MAX 16
 #define SOCKET_UNKNOWN SOCKETS_MAX

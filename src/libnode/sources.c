@@ -393,7 +393,7 @@ static void choose_node(struct sources *s, struct source_state *state)
 		return;
 	if (s->node && s->from[DOMAIN_OTHER] == s->node->id) {
 		s->from[DOMAIN_OTHER] = SOURCE_N;
-		remainder_forget(&state[s->node->id]);
+		remainder_forget(NODE, &state[s->node->id]);
 	}
 	s->node = NULL;
 	for (i = 0; i < n && !s->node; i++) {

@@ -80,8 +80,8 @@ struct sources_reading {
  * that source fails, since the energy comes later, but not for good: if it shows no energy for
  * SOURCES_AWAIT_NS and three lags, the next source that does has the domain until slurmd is restarted.
  * OTHER is the whole node's energy minus all parts (remainder.h), or, without a source of the whole node,
- * what modules use beyond their parts, or what a source reports as OTHER. Logs once when a source fails or falls silent, once when it is back, and
- * once if a configured source is missing.
+ * what modules use beyond their parts, or what a source reports as OTHER. Logs once when a source fails or
+ * falls silent, once when it is back, and once if a configured source is missing.
  */
 void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t busy_ppm,
 		  struct source_state *state, struct sources_reading *ret);

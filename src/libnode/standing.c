@@ -65,7 +65,7 @@ enum doubt standing_doubt(const struct standing *s, enum domain d, unsigned int 
 	const struct part in = { .domain = (uint8_t)d,
 				 .unit = (uint8_t)unit,
 				 .source = (uint8_t)source,
-				 .is_whole_node = is_whole_node };
+				 .scope = is_whole_node ? SCOPE_NODE : SCOPE_UNIT };
 	uint32_t i = find_part(s, &in);
 
 	return i < s->n ? (enum doubt)s->part[i].doubt : DOUBT_NONE;

@@ -263,14 +263,20 @@ static const char *energy_note(const struct job_screen *s, const struct job_sums
 	char sources[METRIC_SOURCES_MAX];
 	size_t i;
 
-	for (i = 0; i < s->n; i++)
-		if (!strcmp(s->part[i]->energy.quality, "lower-bound")) {
-			if (s->part[i]->energy.missing[0])
-				return "at least: see note";
-			if (s->part[i]->is_resized)
-				return "the job was resized";
-			bound = lower_bound_of(s->part[i]) > bound ? lower_bound_of(s->part[i]) : bound;
-		}
+	for (i = 0; i < s->n; i++) {
+		const struct record *r = s->part[i];
+		enum lower_bound one = lower_bound_of(r);
+
+		if (strcmp(r->energy.quality, "lower-bound") != 0)
+			continue;
+		if (r->energy.missing[0])
+			return "at least: see note";
+		if (r->is_resized)
+			return "the job was resized";
+		/* a record without its steps tells no reason */
+		one = one > LOWER_BOUND_NONE ? one : LOWER_BOUND_NODE;
+		bound = one > bound ? one : bound;
+	}
 	if (bound > LOWER_BOUND_NONE)
 		return lower_bound_text(bound);
 	(void)metric_text_sources(&sum->f, "", sources, sizeof(sources));

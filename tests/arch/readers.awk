@@ -17,10 +17,10 @@ function print_all(    i, p, text)
 	}
 }
 
-# Follows the functions that SOURCE calls. `ceems check`, which reads all settings, is left out.
+# Follows the functions that SOURCE calls. `ceems check` and `ceems gather`, which read all settings, are left out.
 function visit(prog, source,    n, f, i)
 {
-	if ((prog, source) in is_seen || source ~ /^src\/cmd\/check\//)
+	if ((prog, source) in is_seen || source ~ /^src\/cmd\/(check|gather)\//)
 		return
 	is_seen[prog, source] = 1
 	n = split(mentions[source], f, " ")

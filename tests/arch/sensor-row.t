@@ -91,6 +91,7 @@ ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O0 -I"$work" -I"$top_srcdir" -I"$top_builddi
 	"$top_srcdir/src/cmd/check/check_sources.c" "$top_srcdir/src/cmd/check/check_todo.c" \
 	"$top_srcdir"/src/libnode/sources*.c "$sensor/count.c" "$top_srcdir"/src/libmeter/sensor/*/*.c \
 	"$top_srcdir/src/libmeter/sensor/source.c" "$top_srcdir"/src/libcore/*.c "$top_builddir/src/libnode/.libs/libnode.a" \
+	"$top_builddir/src/libledger/.libs/libledger.a" \
 	"$top_builddir/src/libmeter/.libs/libmeter.a" "$top_builddir/src/libutil/.libs/libutil.a" -lpthread \
 	>"$work/log" 2>&1
 built=$?

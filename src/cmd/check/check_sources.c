@@ -476,7 +476,8 @@ static void read_kept(struct watch *w)
 	struct errmsg err = { 0 };
 	struct ledger *l = NULL;
 
-	if (!page || ledger_open(w->c->settings.ledger_dir, w->c->node, /* writable= */ false, &l, &err) < 0)
+	if (!page || check_is_hung(w->c, w->c->settings.ledger_dir) ||
+	    ledger_open(w->c->settings.ledger_dir, w->c->node, /* writable= */ false, &l, &err) < 0)
 		return;
 	w->kept = calloc(PARTS_MAX, sizeof(*w->kept));
 	if (w->kept && ledger_snapshot(l, page) == 0 && page->nparts <= PARTS_MAX &&

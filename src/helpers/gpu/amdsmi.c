@@ -223,11 +223,11 @@ static int read_abi(unsigned int *ret, struct errmsg *err)
 	int status = smi.api.get_version(&v);
 
 	if (status != AMDSMI_STATUS_SUCCESS)
-		return errmsg_set(err, -ENOTSUP, "amdsmi_get_lib_version: status %d", status);
+		return errmsg_set(err, -ENXIO, "amdsmi_get_lib_version: status %d", status);
 	*ret = v.version[1] > AMDSMI_ABI_FIRST && v.version[1] <= AMDSMI_ABI_LAST ? v.version[1] :
 										    v.version[0];
 	if (*ret < AMDSMI_ABI_FIRST || *ret > AMDSMI_ABI_LAST)
-		return errmsg_set(err, -ENOTSUP, "ABI %u of AMD SMI is not known; those from %u to %u are",
+		return errmsg_set(err, -ENXIO, "ABI %u of AMD SMI is not known; those from %u to %u are",
 				  *ret, AMDSMI_ABI_FIRST, AMDSMI_ABI_LAST);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-gpu - reads GPUs through a vendor's library: `ceems-gpu nvml LIBRARY SYSROOT` answers slurmd
+ * ceems-gpu - reads GPUs through a vendor's library: `ceems-gpu nvml LIBRARY [SYSROOT]` answers slurmd
  * with the protocol of helper.h. If a call of the library hangs, slurmd kills this program and starts
  * it again.
  */
@@ -447,16 +447,16 @@ int main(int argc, char **argv)
 	char line[256];
 	int rc;
 
-	if (argc == 4 && !strcmp(argv[1], "nvml"))
+	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "nvml"))
 		g.ops = &gpu_library_nvml;
-	else if (argc == 4 && !strcmp(argv[1], "rocm"))
+	else if ((argc == 3 || argc == 4) && !strcmp(argv[1], "rocm"))
 		g.ops = &gpu_library_rocm;
 	if (!g.ops) {
-		(void)fputs("usage: ceems-gpu nvml|rocm LIBRARY SYSROOT\n", stderr);
+		(void)fputs("usage: ceems-gpu nvml|rocm LIBRARY [SYSROOT]\n", stderr);
 		return 2;
 	}
 	g.path = argv[2];
-	g.root = argv[3];
+	g.root = argc == 4 ? argv[3] : "";
 	helper_serve(/* is_nice= */ false); /* a step's end waits for it */
 	begin_ns = helper_begin(CALL_MAX_S);
 	rc = gpus_connect(&g, &err);

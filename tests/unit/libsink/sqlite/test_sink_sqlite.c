@@ -312,10 +312,16 @@ static void test_upgrade(void)
 		change(sql);
 	}
 	change("ALTER TABLE ceems.job DROP COLUMN origin;"
+	       "ALTER TABLE ceems.job DROP COLUMN source_intelgpu_j;"
 	       "ALTER TABLE ceems.job DROP COLUMN energy_doubt;"
-	       "ALTER TABLE ceems.step DROP COLUMN energy_doubt;"
+	       "ALTER TABLE ceems.job DROP COLUMN idle_unknown_j;"
 	       "ALTER TABLE ceems.job DROP COLUMN lost_events;"
+	       "ALTER TABLE ceems.job DROP COLUMN late_nodes;"
+	       "ALTER TABLE ceems.step DROP COLUMN source_intelgpu_j;"
+	       "ALTER TABLE ceems.step DROP COLUMN energy_doubt;"
+	       "ALTER TABLE ceems.step DROP COLUMN idle_unknown_j;"
 	       "ALTER TABLE ceems.step DROP COLUMN lost_events;"
+	       "ALTER TABLE ceems.step DROP COLUMN late_nodes;"
 	       "ALTER TABLE ceems.usage_day DROP COLUMN jobs_history; ALTER TABLE ceems.usage_day DROP "
 	       "COLUMN history_j;"
 	       "DELETE FROM ceems.usage_open; UPDATE ceems.schema_version SET version = 1; PRAGMA "
