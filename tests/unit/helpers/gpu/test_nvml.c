@@ -623,7 +623,7 @@ static void test_left_out(void)
 	ok(said_mute == 1 && !said_excess, "the log names it once");
 	fake_node_close(&n);
 	for (i = 0; i <= DEVICES_MAX; i++)
-		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u 1000 0 0 0 0 ok\n", i);
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%u 10000 0 0 0 0 ok\n", i);
 	fake_node_write(&n, text);
 	ok(fake_node_open(&n) == 0 && fake_node_read(&n) == 0 && n.r.nparts == DEVICES_MAX,
 	   "more GPUs than there are units for");
