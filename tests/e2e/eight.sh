@@ -120,7 +120,7 @@ eight_adds_up() {
 
 	for ((i = 1; i <= 8; i++)); do
 		uj=$(jq "[(.ended[], .steps[]) | select(.job == ${job[$i]}) | .total_uj] | add // 0" <<<"$eight_ledger")
-		is "$(job_acct "${job[$i]}" ConsumedEnergyRaw)" $(((uj + 500000) / 1000000)) "job $i, sacct has the ledger's joules"
+		is_joules "$(job_acct "${job[$i]}" ConsumedEnergyRaw)" "$uj" "job $i, sacct has the ledger's joules"
 		sum=$((sum + uj))
 	done
 	is "$((sum + $(jq '.unallocated.total_uj + .system.total_uj' <<<"$eight_ledger")))" \

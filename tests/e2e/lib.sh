@@ -59,6 +59,15 @@ passes() {
 	return $rc
 }
 
+# is_joules JOULES UJ WHAT [NODES]: sacct's JOULES are the ledgers' UJ. A node carries what rounding leaves from job to job, so
+# that its sum is right to a joule; each job is less than a joule per node off.
+is_joules() {
+	local off=$((${1:-0} * 1000000 - ${2:--1000000000}))
+
+	[ "${off#-}" -lt $((1000000 * ${4:-1})) ]
+	ok $? "$3" || diag "sacct: ${1:-nothing} J, the ledger: ${2:-nothing} uJ"
+}
+
 # took SECONDS WHAT COMMAND...: COMMAND must succeed within SECONDS.
 took() {
 	local limit=$1 what=$2 began=$EPOCHREALTIME ms

@@ -25,10 +25,7 @@ series_adds_up() {
 	read -r rows uj <<<"$(series "$job" "$step" Energy energy_uj)"
 	diag "$what: ${rows:-0} rows, ${uj:-no} uJ"
 	joules=$(job_acct "$job" ConsumedEnergyRaw "$step")
-	# a node carries what rounding leaves from step to step, so a step is less than a joule off
-	[ "$((${joules:-0} * 1000000 - ${uj:--2000000}))" -lt 1000000 ] &&
-		[ "$((${uj:--2000000} - ${joules:-0} * 1000000))" -lt 1000000 ]
-	ok $? "$what: the energy of the series is sacct's"
+	is_joules "$joules" "$uj" "$what: the energy of the series is sacct's"
 	read -r rows ng <<<"$(series "$job" "$step" Energy co2e_ng)"
 	is "$(((${ng:--2000} + 500) / 1000))" "$(usage "$job" "$step" In ic/ceems_co2e)" "$what: and the emissions"
 }

@@ -57,7 +57,7 @@ is "$job_j" "$extern_j" "the job's is what the extern step reported"
 [ $((job_j - sum_j)) -ge -2 ] && [ $((job_j - sum_j)) -le 3 ]
 ok $? "the other steps' add up to it: $sum_j of $job_j J"
 total_uj=$(job_energy_uj "$job")
-is "$job_j" "$(((total_uj + 500000) / 1000000))" "and it is what the ledger has"
+is_joules "$job_j" "$total_uj" "and it is what the ledger has"
 is "$(tres "$job" extern ic/ceems_cpu_energy out)" "" "no idle power is learned: no static part, not 0"
 unknown_j=$(tres "$job" extern ic/ceems_unknown)
 [ $((${unknown_j:-0} - job_j)) -ge -1 ] && [ $((${unknown_j:-0} - job_j)) -le 1 ]

@@ -48,8 +48,8 @@ charged() {
 		"$(awk -v saw="$saw" -v uj="$uj" 'BEGIN { printf "%+.2f", (uj / saw / 1000 - 1) * 100 }') %"
 	[ $((uj / 1000)) -ge "$saw" ] && [ $((uj / 1000)) -le "$all" ]
 	ok $? "$what: it has what it saw, and not more than was used"
-	j=$(((uj + 500000) / 1000000))
-	is "$(usage "$id" extern In ic/ceems_gpu_energy)" "$j" "sacct has it"
+	j=$(usage "$id" extern In ic/ceems_gpu_energy)
+	is_joules "$j" "$uj" "sacct has it"
 	wait_for 60 has_record "$id"
 	is "$(record_file "$id" | jq -c '.energy | [.by_domain.gpu_j, .by_source.nvml_j]')" "[$j,$j]" \
 		"and the record, as NVML's"

@@ -96,7 +96,7 @@ inside scancel "$job"
 wait_energy "$job"
 ok $? "the job is booked, with its energy"
 job_j=$(job_acct "$job" ConsumedEnergyRaw)
-is "$job_j" "$((($(job_energy_uj "$job") + 500000) / 1000000))" "sacct has what the ledger has"
+is_joules "$job_j" "$(job_energy_uj "$job")" "sacct has what the ledger has"
 isnt "$(job_acct "$job" 'TRESUsageInTot%500' extern | tr , '\n' | grep -c '^ic/ceems_other_energy=[1-9]')" 0 \
 	"and how much of it the rest of the node was"
 is "$(job_acct "$job" 'TRESUsageOutMax%500' extern | tr , '\n' | grep '^ic/ceems_by_counters=')" \

@@ -78,7 +78,7 @@ series_adds_up "$job" batch "the batch step"
 series_adds_up "$job" 1 "a step of 50 ms"
 isnt "$(series "$job" 1 Energy energy_uj)" "" "which has a row"
 read -r rows uj <<<"$(series "$job" 2 Energy energy_uj)"
-[ "${rows:-0}" -ge 1 ] && [ "$uj" -le $((1000000 * $(job_acct "$job" ConsumedEnergyRaw 2) + 500000)) ]
+[ "${rows:-0}" -ge 1 ] && [ "$uj" -le $((1000000 * $(job_acct "$job" ConsumedEnergyRaw 2) + 999999)) ]
 ok $? "a step that leaves a process behind: no more than sacct has: ${uj:-no} uJ"
 [ ! -e "$h5/user1/${job}_4294967292_n1.h5" ]
 ok $? "the extern step, which is the whole job, has none"
@@ -194,12 +194,12 @@ points() {
 for step in 0 -5; do
 	name=${step/-5/batch}
 	read -r rows uj <<<"$(points $step energy_uj)"
-	is "$(((${uj:--2000000} + 500000) / 1000000))" "$(job_acct "$job" ConsumedEnergyRaw "$name")" \
+	is_joules "$(job_acct "$job" ConsumedEnergyRaw "$name")" "$uj" \
 		"influxdb, step $name: the ${rows:-0} points add up to sacct's energy"
 	isnt "$(points $step Power)" "" "its power"
 done
 read -r _ uj <<<"$(points 0 gpu_energy_uj)"
-is "$(((${uj:-0} + 500000) / 1000000))" "$(usage "$job" 0 In ic/ceems_gpu_energy)" "the energy of its GPU"
+is_joules "$(usage "$job" 0 In ic/ceems_gpu_energy)" "$uj" "the energy of its GPU"
 for name in "gpu_busy_ns In" "gpu_held_ns Out"; do
 	read -r _ ns <<<"$(points 0 "${name% *}" Usage)"
 	is "$(((${ns:-0} + 500) / 1000))" "$(usage "$job" 0 "${name#* }" ic/ceems_gpu_busy)" "and ${name% *}"

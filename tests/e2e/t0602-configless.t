@@ -35,7 +35,7 @@ wait_for 120 has_begun
 ok $? "a job has energy"
 : >"$home/go"
 wait_energy "$job"
-is "$(job_acct "$job" ConsumedEnergyRaw)" "$((($(job_energy_uj "$job") + 500000) / 1000000))" \
+is_joules "$(job_acct "$job" ConsumedEnergyRaw)" "$(job_energy_uj "$job")" \
 	"sacct has what the ledger has"
 text=$(cat "$home/out")
 has "$text" "ceems: step $job.0 on n1" "the report comes through"

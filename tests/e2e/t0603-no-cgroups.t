@@ -33,7 +33,7 @@ run_job() {
 	what=$((($(job_energy_uj "$job") + 500000) / 1000000))
 	if [ "$1 $(job_acct "$job" State extern)" != "proctrack/pgid CANCELLED" ]; then
 		sum=$(job_acct "$job" ConsumedEnergyRaw)
-		is "$sum" "$what" "sacct has what the ledger has"
+		is_joules "$sum" "$(job_energy_uj "$job")" "sacct has what the ledger has"
 	else
 		# Slurm 26.05 cannot signal a step that has no process yet, considers the step gone, and ends it
 		skip "$(slurmctld -V) did not wait for the extern step, which reports the job's energy"

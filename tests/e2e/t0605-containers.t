@@ -62,7 +62,7 @@ run_jobs() {
 	done
 	for j in "${ids[@]}"; do
 		wait_energy "$j"
-		is "$(job_acct "$j" ConsumedEnergyRaw)" "$((($(job_energy_uj "$j") + 500000) / 1000000))" \
+		is_joules "$(job_acct "$j" ConsumedEnergyRaw)" "$(job_energy_uj "$j")" \
 			"job $j: sacct has what the ledger has"
 		is "$(job_acct "$j" ConsumedEnergyRaw extern)" "$(job_acct "$j" ConsumedEnergyRaw)" "of the extern step"
 		wait_for 60 has_record "$j"

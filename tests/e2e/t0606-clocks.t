@@ -62,8 +62,8 @@ for skew in 3 -3 100 -120; do
 	wait_for 120 is_over "$job"
 	wait_energy "$job"
 	j=$(job_acct "$job" ConsumedEnergyRaw)
-	is "$j" $((($(on n1 job_energy_uj "$job") + 500000) / 1000000 + ($(on n2 job_energy_uj "$job") + 500000) / 1000000)) \
-		"sacct has what the two ledgers have: $j J"
+	is_joules "$j" $(($(on n1 job_energy_uj "$job") + $(on n2 job_energy_uj "$job"))) \
+		"sacct has what the two ledgers have: $j J" 2
 	on n1 conserved "n1"
 	on n2 conserved "n2"
 	wait_for 60 has_record "$job"

@@ -208,9 +208,8 @@ short "a job ran before"
 : >"$go"
 wait_for 120 job_is "$long" COMPLETED
 wait_energy "$long" extern
-is "$(job_acct "$long" ConsumedEnergyRaw)" \
-	"$(((before + 500000) / 1000000 + ($(on n2 job_energy_uj "$long") + 500000) / 1000000))" \
-	"the job that ran has what was measured up to the restart, and that of the other node"
+is_joules "$(job_acct "$long" ConsumedEnergyRaw)" "$((before + $(on n2 job_energy_uj "$long")))" \
+	"the job that ran has what was measured up to the restart, and that of the other node" 2
 wait_for 60 has_record "$long"
 is "$(record_file "$long" | jq -c '.energy | [.total_j, .quality]')" \
 	"[$(job_acct "$long" ConsumedEnergyRaw),\"lower-bound\"]" "so has its record, as a lower bound"

@@ -57,7 +57,7 @@ ends() {
 	is "$(jq -c "select(.jobid == $1) | .key" "$RECORD_FILE" | sort -u | wc -l)" 1 "  it is one job"
 	wait_for 60 has_energy "$1" extern
 	is "$(record_file "$1" | jq .energy.total_j)" "$(job_acct "$1" ConsumedEnergyRaw)" "  with sacct's energy"
-	is "$(job_acct "$1" ConsumedEnergyRaw)" "$((($(job_energy_uj "$1") + 500000) / 1000000))" "  which is the ledger's"
+	is_joules "$(job_acct "$1" ConsumedEnergyRaw)" "$(job_energy_uj "$1")" "  which is the ledger's"
 	is "$(record_file "$1" | jq ".elapsed | $3")" true "  its elapsed time: $3"
 }
 
