@@ -164,12 +164,12 @@ feed_until() {
 	done
 }
 
-# ledgers_j ID: prints a job's joules in the ledgers, rounded per node, as each node's extern step rounds
-ledgers_j() {
+# ledgers_uj ID: prints a job's energy in the ledgers
+ledgers_uj() {
 	local n sum=0
 
 	for n in $nodes; do
-		sum=$((sum + ($(on "$n" job_energy_uj "$1") + 500000) / 1000000))
+		sum=$((sum + $(on "$n" job_energy_uj "$1")))
 	done
 	echo $sum
 }
@@ -206,7 +206,7 @@ agrees() {
 	j=$(job_acct "$row" ConsumedEnergyRaw)
 	[ "${j:-0}" -gt 0 ]
 	ok $? "$what: job $row has ${j:-no} J in sacct"
-	is "$j" "$(ledgers_j "$id")" "  the same as in the ledgers of its nodes"
+	is_joules "$j" "$(ledgers_uj "$id")" "  the same as in the ledgers of its nodes" "$nnodes"
 	is "$(job_acct "$row" ConsumedEnergyRaw extern)" "$j" "  the same as of the extern step"
 	# steps of a stepmgr reach slurmdbd later
 	wait_for 60 steps_add_up "$row" "$j" "$nnodes"

@@ -6,6 +6,7 @@
 needs_plugins acct_gather
 
 cluster_up --nodes 1 --cpus 8 --fake-rapl --plugins acct_gather --ceems-conf <(printf '%s\n' Country=DE EnergySources=rapl IdleWatts=0)
+rapl_moves n1
 ceems=$BUILD_DIR/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
 
