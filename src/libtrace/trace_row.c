@@ -36,7 +36,8 @@ static bool is_of_interest(enum metric m)
 {
 	switch (metric_table[m].kind) {
 	case KIND_ENERGY:
-		return m != METRIC_BY_COUNTERS && m != METRIC_SENSOR_LAG && m != METRIC_ENERGY_DOUBT;
+		return m != METRIC_BY_COUNTERS && m != METRIC_SENSOR_LAG && m != METRIC_ENERGY_DOUBT &&
+		       m != METRIC_IDLE_UNKNOWN;
 	case KIND_EMISSIONS:
 		return m == METRIC_CO2E;
 	case KIND_USAGE: /* the trace has their present value instead */
