@@ -44,6 +44,8 @@ void account_add(struct account *to, const struct account *from)
 		to->total_uj[i] += from->total_uj[i];
 		to->static_uj[i] += from->static_uj[i];
 		to->no_idle_uj[i] += from->no_idle_uj[i];
+		if (from->doubt[i] > to->doubt[i])
+			to->doubt[i] = from->doubt[i];
 		to->co2e_ng[i] += from->co2e_ng[i];
 	}
 	for (i = 0; i < SOURCE_N; i++)
@@ -52,9 +54,6 @@ void account_add(struct account *to, const struct account *from)
 	to->market_ng += from->market_ng;
 	for (i = 0; i < FACTOR_STEP_N; i++)
 		to->factor_uj[i] += from->factor_uj[i];
-	for (i = 0; i < DOMAIN_N; i++)
-		if (from->doubt[i] > to->doubt[i])
-			to->doubt[i] = from->doubt[i];
 	if (from->lost_ns > to->lost_ns)
 		to->lost_ns = from->lost_ns;
 	if (from->lag_ns > to->lag_ns)

@@ -221,13 +221,17 @@ static bool is_in_other(const struct sources *s)
 	return s->node && s->node->still_ns[DOMAIN_OTHER] < SOURCES_AWAIT_NS;
 }
 
+/* Returns the entry of the source that has the domain; NULL: none has, or it is not asked for. */
+static struct sources_entry *owner_of(struct sources *s, unsigned int domain)
+{
+	return s->from[domain] < SOURCE_N ? sources_find(s, (enum source_id)s->from[domain]) : NULL;
+}
+
 /* Keeps the energy of a part that another source has, while that source shows none of the domain. */
 static void hold_part(struct sources *s, struct sources_entry *e, uint32_t i)
 {
 	const struct part *p = &e->last.part[i];
-	const struct sources_entry *owner = s->from[p->domain] < SOURCE_N ?
-						    sources_find(s, (enum source_id)s->from[p->domain]) :
-						    NULL;
+	const struct sources_entry *owner = owner_of(s, p->domain);
 
 	e->held_uj[i] = owner && owner->still_ns[p->domain] ? e->held_uj[i] + p->energy_uj : 0;
 }
@@ -305,9 +309,7 @@ static struct sources_entry *successor_of(struct sources *s, enum domain domain)
  */
 static bool sources_disown(struct sources *s, enum domain domain, struct source_state *state)
 {
-	struct sources_entry *owner = s->from[domain] < SOURCE_N ?
-					      sources_find(s, (enum source_id)s->from[domain]) :
-					      NULL;
+	struct sources_entry *owner = owner_of(s, domain);
 	struct sources_entry *next = successor_of(s, domain);
 
 	if (!owner || !next)
@@ -329,9 +331,7 @@ static void hand_over(struct sources *s, uint64_t dt_ns, struct source_state *st
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_OTHER; d++) {
-		const struct sources_entry *e = s->from[d] < SOURCE_N ?
-							sources_find(s, (enum source_id)s->from[d]) :
-							NULL;
+		const struct sources_entry *e = owner_of(s, d);
 
 		/* libraries of GPUs share the domain, and a GPU may draw no power that they show */
 		if (e && e->source && !source_is_estimate(e->id) && !is_gpu_library(e->id) &&

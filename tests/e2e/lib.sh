@@ -207,7 +207,7 @@ start_dbd_proxy() {
 }
 
 # rapl_moves NODE...: from now on the package and memory of --fake-rapl use 2 W, as those of an idle machine do. Counters
-# that stand still are taken for broken after 10 s. The cluster's end ends it.
+# that stand still are taken for broken after 10 s. It ends with the cluster.
 rapl_moves() {
 	# shellcheck disable=SC2016 # expanded inside
 	inside sh -c 'cluster=$0 dir=$1; shift

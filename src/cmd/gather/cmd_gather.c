@@ -33,12 +33,12 @@ static int gather_all(struct gather *g, bool with_sensors, struct errmsg *err)
 	rc = gather_add(g, "README", text, sizeof(readme) - 1, err);
 	if (rc == 0)
 		rc = gather_files(g, "first", false, err);
+	if (rc == 0 && !with_sensors)
+		(void)nanosleep(&pause, NULL); /* in which counters move */
 	if (rc == 0 && with_sensors)
 		rc = gather_said(g, err);
 	if (rc == 0 && with_sensors)
 		rc = gather_bmc(g, err);
-	else
-		(void)nanosleep(&pause, NULL); /* in which counters move */
 	if (rc == 0)
 		rc = gather_files(g, "second", true, err);
 	return rc;

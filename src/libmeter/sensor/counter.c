@@ -57,8 +57,8 @@ static void counter_settle(struct counter *c, uint64_t *base_uj, uint64_t cur_uj
 }
 
 /*
- * Returns true if the implausible readings are to be believed: they are of a counter that was reset. Values
- * between the last two bases are not: then the last base was the glitch, and its energy was too much.
+ * Returns true if the implausible readings show that the counter was reset. If they are between the last two
+ * bases, they do not at first: more likely the last base was a glitch, and its energy was too much.
  */
 static bool is_reset(const struct counter *c, uint64_t base_uj)
 {

@@ -66,7 +66,7 @@ struct part {
 	 */
 	bool is_unsure;
 	bool is_failed; /* only in a source's reading: it is one of those that were rejected */
-	/* Only in a source's reading: why energy_uj may miss something; standing.h decides on these. */
+	/* Only in a source's reading: why energy_uj may lack energy. standing.c makes a doubt of them. */
 	bool is_unread;	    /* a counter of the part could not be read this time */
 	bool is_late;	    /* its last value is too old */
 	bool is_partial;    /* the sensor says that its value does not cover the whole part */

@@ -5,8 +5,8 @@
  * 1) and the package (label "pkg", N is 2), or one of them; the card contains the package. i915 has the
  * device, without a label, and devices "i915_gtN" for the tiles, which it contains.
  *
- * To read, the driver wakes a GPU that sleeps (runtime suspend), which costs energy and up to some hundred
- * milliseconds; so a GPU that sleeps is not read. The files of a GPU that is awake are read from a register.
+ * A reading wakes a GPU that sleeps (runtime suspend), which costs energy and up to some hundred
+ * milliseconds. So a GPU that sleeps is not read. The files of a GPU that is awake are read from a register.
  *
  * The register has 32 bits of 61 uJ. The driver adds up what it has counted, but only when somebody reads:
  * if nobody does for the time of a wrap, 262 kJ are missing. In its sleep a GPU may lose the register, which
