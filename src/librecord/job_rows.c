@@ -6,6 +6,7 @@
 
 #include "src/libcore/metric_text.h"
 #include "src/librecord/lower_bound.h"
+#include "src/libutil/round.h"
 #include "src/libutil/text.h"
 
 #define SHARE_FAIR 0.65	 /* share of use below which a bar is yellow; limits of jobstats */
@@ -313,7 +314,7 @@ static void put_idle(const struct screen *out, const struct job_sums *sum)
 	if (sum->idle_of_uj > 0)
 		screen_row(out, "", "", "%s of %s idle, rest n/a: %s",
 			   screen_share(sum->idle_uj / sum->idle_of_uj, share),
-			   screen_wh((uint64_t)sum->idle_of_uj, wh), why);
+			   screen_wh(round_u64(sum->idle_of_uj), wh), why);
 	else
 		screen_row(out, "", "", "idle n/a: %s", why);
 }
