@@ -17,14 +17,14 @@
 
 /* --- sums -------------------------------------------------------------------------------------- */
 
-const struct jobs_quality_info jobs_quality_table[QUALITY_N] = {
-	[QUALITY_MEASURED] = { "measured", "Measured by sensors" },
-	[QUALITY_PARTLY_ESTIMATE] = { "partly-estimate", "Measured in part, the rest estimated" },
-	[QUALITY_ESTIMATE] = { "estimate", "Estimated: the nodes have no sensor" },
-	[QUALITY_LOWER_BOUND] = { "lower-bound", "At least: a node or sensor is missing" },
-	[QUALITY_HISTORY] = { "history", "From Slurm, before ceems measured" },
-	[QUALITY_UNTOLD] = { "untold", "Method not recorded" },
-	[QUALITY_UNKNOWN] = { "unknown", "Not known" },
+const struct jobs_quality_info jobs_quality_table[JOBS_QUALITY_N] = {
+	[JOBS_QUALITY_MEASURED] = { "measured", "Measured by sensors" },
+	[JOBS_QUALITY_PARTLY_ESTIMATE] = { "partly-estimate", "Measured in part, the rest estimated" },
+	[JOBS_QUALITY_ESTIMATE] = { "estimate", "Estimated: the nodes have no sensor" },
+	[JOBS_QUALITY_LOWER_BOUND] = { "lower-bound", "At least: a node or sensor is missing" },
+	[JOBS_QUALITY_HISTORY] = { "history", "From Slurm, before ceems measured" },
+	[JOBS_QUALITY_UNTOLD] = { "untold", "Method not recorded" },
+	[JOBS_QUALITY_UNKNOWN] = { "unknown", "Not known" },
 };
 
 static enum jobs_quality quality_of(const struct record *r)
@@ -32,11 +32,11 @@ static enum jobs_quality quality_of(const struct record *r)
 	unsigned int q;
 
 	if (!values_has(&r->values, METRIC_ENERGY))
-		return QUALITY_UNKNOWN;
-	for (q = 0; q < QUALITY_HISTORY; q++)
+		return JOBS_QUALITY_UNKNOWN;
+	for (q = 0; q < JOBS_QUALITY_HISTORY; q++)
 		if (!strcmp(r->energy.quality, jobs_quality_table[q].name))
 			return (enum jobs_quality)q;
-	return strcmp(r->origin, RECORD_HISTORY) ? QUALITY_UNTOLD : QUALITY_HISTORY;
+	return strcmp(r->origin, RECORD_HISTORY) ? JOBS_QUALITY_UNTOLD : JOBS_QUALITY_HISTORY;
 }
 
 /* Adds the job's wasted energy, and emissions in proportion to it. */

@@ -12,22 +12,22 @@
 
 /* How far the energy of a job can be trusted; record.energy.quality and record.origin. */
 enum jobs_quality {
-	QUALITY_MEASURED,
-	QUALITY_PARTLY_ESTIMATE,
-	QUALITY_ESTIMATE,
-	QUALITY_LOWER_BOUND,
+	JOBS_QUALITY_MEASURED,
+	JOBS_QUALITY_PARTLY_ESTIMATE,
+	JOBS_QUALITY_ESTIMATE,
+	JOBS_QUALITY_LOWER_BOUND,
 	/* Slurm's own energy, of a record of ceems export; on a shared node it may be too high */
-	QUALITY_HISTORY,
-	QUALITY_UNTOLD,	 /* the energy is known, but not how it was measured */
-	QUALITY_UNKNOWN, /* the energy is not known */
-	QUALITY_N
+	JOBS_QUALITY_HISTORY,
+	JOBS_QUALITY_UNTOLD,  /* the energy is known, but not how it was measured */
+	JOBS_QUALITY_UNKNOWN, /* the energy is not known */
+	JOBS_QUALITY_N
 };
 
 struct jobs_quality_info {
 	const char *name;  /* for programs */
 	const char *title; /* for people */
 };
-extern const struct jobs_quality_info jobs_quality_table[QUALITY_N];
+extern const struct jobs_quality_info jobs_quality_table[JOBS_QUALITY_N];
 
 /* Sums over the N jobs whose waste is known. */
 struct jobs_waste_sum {
@@ -53,7 +53,7 @@ struct jobs_sum {
 	size_t failed_n;
 	struct {
 		uint64_t jobs, uj;
-	} quality[QUALITY_N];
+	} quality[JOBS_QUALITY_N];
 	struct jobs_waste_sum waste[WASTE_N];
 };
 

@@ -135,7 +135,7 @@ static void add_methods(struct rows *r)
 	struct summary_row row;
 	unsigned int q;
 
-	for (q = 0; q < QUALITY_N; q++) {
+	for (q = 0; q < JOBS_QUALITY_N; q++) {
 		summary_row_method(&row, r->s, (enum jobs_quality)q);
 		add_part(r, "method", jobs_quality_table[q].name, &row);
 	}

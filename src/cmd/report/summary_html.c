@@ -366,7 +366,7 @@ static void put_method(const struct summary *s, FILE *out)
 
 	fputs("<section>\n<h2>How these values were found</h2>\n", out);
 	begin_table(out, SUMMARY_METHODS, "How energy is known", NULL);
-	for (i = 0; i < QUALITY_N; i++) {
+	for (i = 0; i < JOBS_QUALITY_N; i++) {
 		if (!s->sum.quality[i].jobs)
 			continue;
 		summary_row_method(&row, s, (enum jobs_quality)i);

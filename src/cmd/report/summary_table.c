@@ -50,7 +50,7 @@ void summary_row_method(struct summary_row *row, const struct summary *s, enum j
 				     .name = jobs_quality_table[q].title,
 				     .jobs = s->sum.quality[q].jobs,
 				     .uj = (double)s->sum.quality[q].uj,
-				     .has_energy = q != QUALITY_UNKNOWN };
+				     .has_energy = q != JOBS_QUALITY_UNKNOWN };
 }
 
 /* --- setters ----------------------------------------------------------------------------------- */

@@ -177,12 +177,13 @@ static void print_method(const struct summary *s, FILE *out)
 	unsigned int i;
 
 	fputs("How these values were found\n", out);
-	for (i = 0; i < QUALITY_N; i++)
+	for (i = 0; i < JOBS_QUALITY_N; i++)
 		if (s->sum.quality[i].jobs)
 			(void)fprintf(out, "  %-38s %10s job%s %9s\n", jobs_quality_table[i].title,
 				      summary_count(s->sum.quality[i].jobs, jobs),
 				      s->sum.quality[i].jobs == 1 ? " " : "s",
-				      summary_energy(i != QUALITY_UNKNOWN, (double)s->sum.quality[i].uj, wh));
+				      summary_energy(i != JOBS_QUALITY_UNKNOWN, (double)s->sum.quality[i].uj,
+						     wh));
 	for (i = 0; summary_note(s, i, words); i++)
 		if (*words)
 			put_words(out, words);

@@ -279,7 +279,7 @@ const char *summary_note(const struct summary *s, unsigned int i, char *buf)
 			buf, SUMMARY_WORDS_MAX,
 			"Energy from Slurm is of jobs before ceems measured. On a node that jobs share, "
 			"Slurm may count the whole node for each of them.");
-		is_there = s->sum.quality[QUALITY_HISTORY].jobs > 0;
+		is_there = s->sum.quality[JOBS_QUALITY_HISTORY].jobs > 0;
 		break;
 	default:
 		if (i - 7 >= ARRAY_SIZE(fixed))

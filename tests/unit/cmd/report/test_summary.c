@@ -138,12 +138,12 @@ static void test_sums(void)
 	is_u64(s.sum.jobs, 3, "jobs of the month");
 	is_u64(s.sum.energy_uj, 3000 * J, "their energy");
 	is_u64(s.sum_before.energy_uj, 1500 * J, "that of the month before");
-	is_u64(s.sum_before.quality[QUALITY_HISTORY].uj, 100 * J, "what ceems export sent of it");
+	is_u64(s.sum_before.quality[JOBS_QUALITY_HISTORY].uj, 100 * J, "what ceems export sent of it");
 	is_u64(s.day[0].energy_uj, 1000 * J, "of the first day");
 	is_u64(s.day[29].energy_uj, 2000 * J, "of the last one");
-	is_u64(s.sum.quality[QUALITY_MEASURED].jobs, 1, "measured");
-	is_u64(s.sum.quality[QUALITY_UNTOLD].uj, 2000 * J, "how it was measured is not known");
-	is_u64(s.sum.quality[QUALITY_UNKNOWN].jobs, 1, "the energy of one job is not known");
+	is_u64(s.sum.quality[JOBS_QUALITY_MEASURED].jobs, 1, "measured");
+	is_u64(s.sum.quality[JOBS_QUALITY_UNTOLD].uj, 2000 * J, "how it was measured is not known");
+	is_u64(s.sum.quality[JOBS_QUALITY_UNKNOWN].jobs, 1, "the energy of one job is not known");
 	ok(s.sum.waste[WASTE_FAILED].uj == 2e9 && s.sum.waste[WASTE_FAILED].jobs == 1,
 	   "failed jobs' energy is wasted");
 	ok(s.sum.waste[WASTE_CPU].uj == 3e8, "and idle power of 3 CPUs of 4");
