@@ -43,6 +43,10 @@ struct dashboards_check {
 
 /* --- why there is no data ------------------------------------------------------------------ */
 
+/* Intel's driver has only the energy of a GPU. */
+#define LIBRARY_GPU "GPUs that NVML, AMD SMI or ROCm SMI sees (EnergySources in ceems.conf)"
+#define ANY_GPU "GPUs that NVML, AMD SMI, ROCm SMI or Intel's driver sees (EnergySources in ceems.conf)"
+
 /* Why a metric may be missing. The first row whose pattern matches the metric says what exports it. */
 static const struct {
 	const char *pattern;
@@ -51,9 +55,12 @@ static const struct {
 	{ "ceems_compute_unit_gpu_no_process*", "jobs on GPUs of NVIDIA: NVML lists processes" },
 	{ "ceems_compute_unit_gpu_throttled*", "jobs on GPUs of NVIDIA: NVML says why clocks are low" },
 	{ "ceems_compute_unit_gpu_[fpnstd]*", "jobs on GPUs of NVIDIA from Hopper on: NVML's GPM" },
-	{ "ceems_compute_unit_gpu_*",
-	  "jobs on GPUs that NVML or ROCm SMI sees (EnergySources in ceems.conf)" },
-	{ "ceems_gpu_*", "GPUs that NVML or ROCm SMI sees (EnergySources in ceems.conf)" },
+	{ "ceems_compute_unit_gpu_held*", "jobs on " ANY_GPU },
+	{ "ceems_compute_unit_gpu_*", "jobs on " LIBRARY_GPU },
+	{ "ceems_gpu_info", ANY_GPU },
+	{ "ceems_gpu_energy*", ANY_GPU },
+	{ "ceems_gpu_power_watts", ANY_GPU },
+	{ "ceems_gpu_*", LIBRARY_GPU },
 	{ "*_pressure_*", "a v2 cgroup and a kernel with PSI (RHEL: booted with psi=1)" },
 	{ "ceems_compute_unit_cpu_throttled*", "a v2 cgroup with the CPU controller" },
 	{ "ceems_compute_unit_cpu_*_seconds*", "a CPU accounting cgroup for each step" },

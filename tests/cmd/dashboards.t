@@ -77,7 +77,7 @@ is "$(head -n 1 "$work/asked")" '/api/v1/query topk(1, count by (uuid) (y{cluste
 dashboard '{"expr": "ceems_compute_unit_cpus / ceems_gpu_power_watts{x=\"1\"}"}, {"expr": "ceems_gpu_power_watts"}' \
 	'{"expr": "ceems_perf_cpucycles_total"}' '{"expr": "ceems_x"}' '{"expr": "up"}' '{"rawSql": "SELECT 1"}'
 out=$(check)
-has "$out" "D, P: in part: no ceems_gpu_power_watts; it needs GPUs that NVML or ROCm SMI sees" "one that is empty in part"
+has "$out" "D, P: in part: no ceems_gpu_power_watts; it needs GPUs that NVML, AMD SMI, ROCm SMI or Intel's driver sees" "one that is empty in part"
 has "$out" "empty: no ceems_perf_cpucycles_total; it needs steps with --ceems-perf=hw" "what a job has to ask for"
 has "$out" "empty: no ceems_x; it needs TextfileDir in ceems.conf" "what a site has to set"
 has "$out" "empty: the metrics exist, but not with these variables" "what is there for others"
