@@ -17,6 +17,7 @@
 #include "src/libcore/settings.h"
 #include "src/libmeter/sensor/counter_state.h"
 #include "src/libmeter/sensor/rapl/powerpmu.h"
+#include "src/libmeter/sensor/rapl/rapl_note.h"
 #include "src/libmeter/sensor/rapl/rapl_zone.h"
 #include "src/libmeter/sensor/source.h"
 #include "src/libmeter/sensor/topology.h"
@@ -119,17 +120,6 @@ static void rapl_close(struct source *s)
 	free(s);
 }
 
-/* Returns the note of the counter NAME. after_ns is 0: there is none. */
-static struct counter_note note_of(const struct source_notes *notes, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; notes && i < notes->n; i++)
-		if (!strncmp(notes->note[i].name, name, sizeof(notes->note[i].name)))
-			return notes->note[i].note;
-	return (struct counter_note){ 0 };
-}
-
 /*
  * A reading is unsure after a gap in which the counter may have wrapped at a power that no hardware has for
  * seconds. At each of the site's SampleIntervals, what the hardware is rated for must do.
@@ -176,7 +166,7 @@ static int open_powercap(const struct source_env *env, struct source **ret, stru
 					       topology_socket(topology, (uint64_t)z->z.package);
 		z->counter = rapl_zone_counter(&z->z);
 		z->counter.sure_ns = rapl_sure_ns(env->settings, z->counter.sure_ns);
-		z->counter.note = note_of(env->notes, z->z.name);
+		z->counter.note = rapl_note_of(env->notes, z->z.name);
 		rc = fileio_pread_u64(z->z.fd, &v);
 		if (rc == 0)
 			readable++;

@@ -7,15 +7,32 @@
 #include "src/libmeter/sensor/rapl/rapl_zone.h"
 #include "src/libutil/fileio.h"
 
-/* Returns the note of the counter NAME, added if there is none; NULL: no room. */
-static struct counter_note *note_named(struct source_notes *notes, const char *name)
+/* Returns the index of the counter NAME; notes->n: it has no note. */
+static uint32_t find_note(const struct source_notes *notes, const char *name)
 {
-	struct source_note *new;
 	uint32_t i;
 
 	for (i = 0; i < notes->n; i++)
-		if (!strcmp(notes->note[i].name, name))
-			return &notes->note[i].note;
+		if (!strncmp(notes->note[i].name, name, sizeof(notes->note[i].name)))
+			break;
+	return i;
+}
+
+struct counter_note rapl_note_of(const struct source_notes *notes, const char *name)
+{
+	uint32_t i = notes ? find_note(notes, name) : 0;
+
+	return notes && i < notes->n ? notes->note[i].note : (struct counter_note){ 0 };
+}
+
+/* Returns the note of the counter NAME, added if there is none; NULL: no room. */
+static struct counter_note *add_note(struct source_notes *notes, const char *name)
+{
+	uint32_t i = find_note(notes, name);
+	struct source_note *new;
+
+	if (i < notes->n)
+		return &notes->note[i].note;
 	if (notes->n == SOURCE_MAX_COUNTERS)
 		return NULL;
 	new = &notes->note[notes->n++];
@@ -41,7 +58,7 @@ void rapl_note(const char *sys_root, const struct source_state *state, uint64_t 
 		if (zone[i].fd < 0 || fileio_pread_u64(zone[i].fd, &raw_uj) < 0 ||
 		    !source_state_find(&bases, zone[i].name))
 			continue;
-		note = note_named(notes, zone[i].name);
+		note = add_note(notes, zone[i].name);
 		if (note)
 			counter_state_note(&c, &bases, zone[i].name, raw_uj, since_ns, note);
 	}

@@ -16,4 +16,7 @@
 void rapl_note(const char *sys_root, const struct source_state *state, uint64_t since_ns,
 	       struct source_notes *notes);
 
+/* Returns the note of the counter NAME. after_ns is 0: there is none. NOTES may be NULL. */
+struct counter_note rapl_note_of(const struct source_notes *notes, const char *name);
+
 #endif
