@@ -37,11 +37,13 @@ void doubt_unpack(uint64_t packed, uint8_t ret[DOMAIN_N])
 		ret[d] = (uint8_t)(packed % DIGIT);
 }
 
-void doubt_list(const uint8_t doubt[DOMAIN_N], char *buf, size_t size)
+void doubt_list(uint64_t packed, char *buf, size_t size)
 {
+	uint8_t doubt[DOMAIN_N];
 	size_t used = 0;
 	unsigned int d;
 
+	doubt_unpack(packed, doubt);
 	buf[0] = '\0';
 	for (d = 0; d < DOMAIN_N && used < size; d++)
 		if (doubt[d])

@@ -33,7 +33,7 @@ uint64_t doubt_pack(const uint8_t doubt[DOMAIN_N]);
 void doubt_unpack(uint64_t packed, uint8_t ret[DOMAIN_N]);
 
 #define DOUBT_TEXT_MAX 160
-/* Writes "cpu: stood still; other: never counted"; "": no doubt. */
-void doubt_list(const uint8_t doubt[DOMAIN_N], char *buf, size_t size);
+/* Writes "cpu: stood still; other: never counted" for a packed number; "": no doubt. */
+void doubt_list(uint64_t packed, char *buf, size_t size);
 
 #endif

@@ -172,7 +172,7 @@ static void fill_missing(struct record *r)
 	}
 	if (doubt_pack(all))
 		values_set(&r->values, METRIC_ENERGY_DOUBT, doubt_pack(all));
-	doubt_list(all, r->energy.missing, sizeof(r->energy.missing));
+	doubt_list(doubt_pack(all), r->energy.missing, sizeof(r->energy.missing));
 }
 
 static void fill_energy(struct record *r, bool unmeasured)

@@ -52,12 +52,9 @@ void job_step_record(const struct record *r, struct record_step *s, struct recor
 		.steps_known = true,
 	};
 	record_emissions_of_step(r, s, &ret->emissions);
-	if (values_has(&s->values, METRIC_ENERGY_DOUBT)) {
-		uint8_t doubt[DOMAIN_N];
-
-		doubt_unpack(s->values.value[METRIC_ENERGY_DOUBT], doubt);
-		doubt_list(doubt, ret->energy.missing, sizeof(ret->energy.missing));
-	}
+	if (values_has(&s->values, METRIC_ENERGY_DOUBT))
+		doubt_list(s->values.value[METRIC_ENERGY_DOUBT], ret->energy.missing,
+			   sizeof(ret->energy.missing));
 	if (lower_bound_of_step(s) > LOWER_BOUND_NONE)
 		(void)snprintf(ret->energy.quality, sizeof(ret->energy.quality), "lower-bound");
 }
