@@ -174,6 +174,18 @@ static bool is_gpu_library(uint32_t id)
 	return id < SOURCE_N && source_table[id].kind == SENSOR_GPU;
 }
 
+/* Forgets the parts of a domain. */
+static void drop_parts(struct sources *s, enum domain domain)
+{
+	uint32_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->nparts; i++)
+		if (s->part[i].domain != domain)
+			s->part[n++] = s->part[i];
+	s->nparts = n;
+}
+
 bool sources_takes_domain(struct sources *s, const struct sources_entry *e, uint8_t domain)
 {
 	uint32_t *owner = &s->from[domain];
@@ -181,7 +193,11 @@ bool sources_takes_domain(struct sources *s, const struct sources_entry *e, uint
 
 	if (e->gave & 1u << domain)
 		return false;
-	if (*owner == SOURCE_N || (source_is_estimate(*owner) && !source_is_estimate(id)))
+	if (source_is_estimate(*owner) && !source_is_estimate(id)) {
+		drop_parts(s, (enum domain)domain);
+		*owner = SOURCE_N;
+	}
+	if (*owner == SOURCE_N)
 		*owner = id;
 	return *owner == id || (domain == DOMAIN_GPU && is_gpu_library(id) && is_gpu_library(*owner));
 }
@@ -272,18 +288,6 @@ static bool owns_any(const struct sources *s, enum source_id id)
 		if (s->from[d] == id)
 			return true;
 	return false;
-}
-
-/* Forgets the parts of a domain. */
-static void drop_parts(struct sources *s, enum domain domain)
-{
-	uint32_t n = 0;
-	uint32_t i;
-
-	for (i = 0; i < s->nparts; i++)
-		if (s->part[i].domain != domain)
-			s->part[n++] = s->part[i];
-	s->nparts = n;
 }
 
 /* Returns the most preferred source that shows energy of the domain now, but does not have it. */
@@ -486,8 +490,10 @@ static void drop_estimates(struct sources *s)
 	unsigned int d;
 
 	for (d = 0; d < DOMAIN_N; d++)
-		if (source_is_estimate(s->from[d]))
+		if (source_is_estimate(s->from[d])) {
 			s->from[d] = SOURCE_N;
+			drop_parts(s, (enum domain)d);
+		}
 }
 
 /* Reads the estimates, if no sensor measures CPUs or the node. */

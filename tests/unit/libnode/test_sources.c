@@ -357,6 +357,7 @@ static void test_estimates(void)
 	tick(&m);
 	is_from(&m, DOMAIN_CPU, SOURCE_NVML, 30, "a sensor takes over");
 	is_u64(sum_uj(&m, DOMAIN_CPU), 30, "  alone");
+	is_u64(m.r.nparts, 2, "  and the model has no part any more");
 	finish(&m);
 
 	no_sources();
@@ -368,6 +369,7 @@ static void test_estimates(void)
 	shows(SOURCE_NVML, DOMAIN_CPU, 0, 30);
 	tick(&m);
 	is_from(&m, DOMAIN_OTHER, SOURCE_N, 0, "is not used beside a sensor of the CPU");
+	is_u64(m.r.nparts, 2, "  and has no part any more");
 	finish(&m);
 }
 
