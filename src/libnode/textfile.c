@@ -132,6 +132,21 @@ static void put_idle(struct writer *w)
 			put_domain(w, &f, d, w->page->idle_mw[d]);
 }
 
+/* The energy of a GPU is split by allocation, also without its idle power. */
+static void put_unallocated(struct writer *w)
+{
+	static const struct prom_family f = {
+		"ceems_node_unallocated_joules_total", "counter",
+		"Idle energy of what no job had allocated, where idle power is known; of GPUs, all energy",
+		UJ_PER_J
+	};
+	unsigned int d;
+
+	for (d = 0; d < DOMAIN_N; d++)
+		if (is_idle_known(w, d) || (d == DOMAIN_GPU && has_domain(w, d)))
+			put_domain(w, &f, d, w->page->unallocated.total_uj[d]);
+}
+
 /* Returns the quality of the domain's first part; other units are read in the same way. "": unknown. */
 static const char *domain_quality(const struct writer *w, unsigned int d)
 {
@@ -243,9 +258,7 @@ static void put_node_energy(struct writer *w)
 	put_idle(w);
 	put_parts(w);
 	put_rapl(w);
-	prom_put_node(&w->prom, "ceems_node_unallocated_joules_total", "counter",
-		      "Idle energy of what no job had allocated", account_total_uj(&p->unallocated),
-		      UJ_PER_J);
+	put_unallocated(w);
 	prom_put_node(&w->prom, "ceems_node_system_joules_total", "counter",
 		      "Energy of processes outside of jobs", account_total_uj(&p->system), UJ_PER_J);
 	prom_put_node(&w->prom, "ceems_node_retired_joules_total", "counter",

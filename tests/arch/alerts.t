@@ -148,11 +148,13 @@ ceems_node_idle_power_watts{hostname="n4",node_type="b"} 100+0x420
 ceems_node_idle_power_watts{hostname="n5",node_type="b"} 300+0x420
 E
 fires CeemsUnallocatedHigh 14h <<E
-ceems_node_unallocated_joules_total{hostname="n1"} 0+4000x900
+ceems_node_unallocated_joules_total{hostname="n1",domain="cpu"} 0+4000x900
 ceems_node_energy_joules_total{hostname="n1",domain="cpu"} 0+6000x900
+ceems_node_energy_joules_total{hostname="n1",domain="other"} 0+6000x900
+ceems_node_energy_joules_total{hostname="n2",domain="cpu"} 0+6000x900
 E
 silent CeemsUnallocatedHigh 14h <<E
-ceems_node_unallocated_joules_total{hostname="n1"} 0+1000x900
+ceems_node_unallocated_joules_total{hostname="n1",domain="cpu"} 0+1000x900
 ceems_node_energy_joules_total{hostname="n1",domain="cpu"} 0+6000x900
 E
 fires CeemsFactorStale 5h <<E

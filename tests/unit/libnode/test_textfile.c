@@ -30,7 +30,7 @@ static void fill_page(void)
 	st->counter[2].raw = 2000000;
 	snprintf(st->counter[3].name, sizeof(st->counter[3].name), "intel-rapl:0:2");
 	page.measured.total_uj[DOMAIN_CPU] = 12000001;
-	page.unallocated.total_uj[DOMAIN_CPU] = 4000000;
+	page.unallocated.total_uj[DOMAIN_OTHER] = 4000000;
 	page.power_mw[DOMAIN_CPU] = 45678;
 	page.idle_mw[DOMAIN_OTHER] = 90000;
 	page.nparts = 2;
@@ -127,7 +127,8 @@ static const char *const expected[] = {
 	"ceems_compute_unit_cpu_system_seconds_total{hostname=\"n\\\"1\",manager=\"slurm\",uuid=\"7\"} "
 	"0.100000000\n",
 	"ceems_node_energy_joules_total{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 12.000001\n",
-	"ceems_node_unallocated_joules_total{hostname=\"n\\\"1\"} 4.000000\n",
+	"ceems_node_unallocated_joules_total{hostname=\"n\\\"1\",domain=\"other\",source=\"model\"} "
+	"4.000000\n",
 	"ceems_node_power_watts{hostname=\"n\\\"1\",domain=\"cpu\",source=\"rapl\"} 45.678\n",
 	"source=\"model\",quality=\"estimate\",method=\"cpu-time\",estimate=\"true\"} 1\n",
 	"ceems_node_conservation_error_joules_total{hostname=\"n\\\"1\"} 0.000000\n",
@@ -159,6 +160,8 @@ static const char *const expected[] = {
 };
 
 static const char *const absent[] = {
+	/* its idle power is not known */
+	"ceems_node_unallocated_joules_total{hostname=\"n\\\"1\",domain=\"cpu\"",
 	"package_joules_total{hostname=\"n\\\"1\",index=\"1\"", /* psys has the package in it */
 	"package_joules_total{hostname=\"n\\\"1\",index=\"9\"",
 	"domain=\"gpu\"",	 /* nobody measures it */
