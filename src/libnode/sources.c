@@ -125,7 +125,7 @@ static void note_domains(struct sources_entry *e, uint64_t dt_ns)
 			continue;
 		if (p->energy_uj)
 			e->still_ns[p->domain] = 0;
-		e->last.rejected -= p->is_failed && e->gave & 1u << p->domain;
+		e->last.rejected -= p->is_unread && e->gave & 1u << p->domain && e->last.rejected;
 	}
 }
 
@@ -135,23 +135,27 @@ static void note_domains(struct sources_entry *e, uint64_t dt_ns)
  */
 #define GAVE "gave domains"
 
-static void forget_given(const struct sources_entry *e, struct source_state *state,
-			 struct sources_reading *ret)
+static void forget_given(struct sources_entry *e, struct source_state *state)
 {
 	if (e->was_tried || !source_state_find(state, GAVE))
 		return;
 	memset(state, 0, sizeof(*state));
-	ret->unsure |= 1u << DOMAIN_OTHER;
+	e->began_anew = true;
 }
 
 static void read_entry(struct sources_entry *e, uint64_t dt_ns, uint32_t busy_ppm, struct source_state *state,
 		       struct sources_reading *ret)
 {
-	forget_given(e, state, ret);
+	uint32_t i;
+
+	forget_given(e, state);
 	memset(&e->last, 0, sizeof(e->last));
 	e->rc = e->ops->read(e->source, dt_ns, busy_ppm, state, &e->last);
 	if (e->rc < 0)
 		e->last.nparts = 0;
+	for (i = 0; i < e->last.nparts; i++)
+		e->last.part[i].is_unsure |= e->began_anew;
+	e->began_anew &= !e->last.nparts;
 	note_domains(e, dt_ns);
 	ret->rejected += e->last.rejected;
 	ret->wraps += e->last.wraps;
@@ -207,7 +211,7 @@ static void note_unsure(struct sources_entry *e, const struct part *p, struct so
 {
 	if (!p->is_unsure)
 		return;
-	ret->unsure |= 1u << p->domain;
+	ret->is_tainted = true;
 	logger_log_once(&e->log_unsure, LOGGER_ERROR,
 			"%s: energy of %s may be missing: a counter may have wrapped unseen or began again; "
 			"the energy of what ran is a lower bound; later cases are not logged",
@@ -376,7 +380,7 @@ static struct sources_entry *node_candidate(struct sources *s, size_t i)
 /* Returns what is in doubt of the whole node's sensor of E. One that never counted is as none. */
 static enum doubt node_doubt(const struct sources *s, const struct sources_entry *e)
 {
-	return standing_doubt(&s->standing, DOMAIN_OTHER, 0, e->id, /* is_whole_node= */ true);
+	return standing_doubt(&s->standing, DOMAIN_OTHER, 0, e->id, SCOPE_NODE);
 }
 
 static bool is_dead_node(const struct sources *s, const struct sources_entry *e)
@@ -573,7 +577,6 @@ void sources_read(struct sources *s, uint64_t now_ns, uint64_t dt_ns, uint32_t b
 		ret->is_tainted |= is_used(s, e) && (e->rc < 0 || e->is_late || e->last.rejected);
 	}
 
-	ret->is_tainted |= ret->unsure != 0;
 	ret->nparts = s->nparts;
 	memcpy(ret->part, s->part, s->nparts * sizeof(s->part[0]));
 	memcpy(ret->from, s->from, sizeof(ret->from));
@@ -686,13 +689,11 @@ void sources_assess(struct sources *s, uint64_t now_ns, uint64_t dt_ns, const st
 	for (i = 0; i < r->nparts; i++) {
 		struct part *p = &r->part[i];
 		uint8_t whole = (uint8_t)standing_doubt(&s->standing, (enum domain)p->domain, p->unit,
-							(enum source_id)p->source, /* is_whole_node= */ true);
+							(enum source_id)p->source, SCOPE_NODE);
 
 		p->doubt = (uint8_t)standing_doubt(&s->standing, (enum domain)p->domain, p->unit,
-						   (enum source_id)p->source, /* is_whole_node= */ false);
+						   (enum source_id)p->source, SCOPE_UNIT);
 		p->doubt = whole > p->doubt ? whole : p->doubt;
-		if (r->unsure & 1u << p->domain && p->doubt < DOUBT_PARTIAL)
-			p->doubt = DOUBT_PARTIAL;
 	}
 	for (i = 0; i < s->n; i++)
 		if (s->entry[i].is_lost)

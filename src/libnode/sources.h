@@ -44,8 +44,8 @@ struct sources_reading {
 	/* Energy by which the parts exceed the whole node, as found in this tick (remainder.h). */
 	uint64_t disagreement_uj;
 	/*
-	 * A source in use failed, was late, or had a counter rejected. Idle power must not
-	 * be learned from this tick.
+	 * A source in use failed, was late, had a counter rejected, or may lack energy before this tick. Idle
+	 * power must not be learned from this tick.
 	 */
 	bool is_tainted;
 	/*
@@ -53,7 +53,6 @@ struct sources_reading {
 	 * could not be read for SOURCES_AWAIT_NS.
 	 */
 	uint32_t lost;
-	uint32_t unsure; /* a bit 1 << enum domain for each that may lack energy before this tick (part.h) */
 	/* By sources_assess(): enum doubt of a domain whose source is lost and has no part. */
 	uint8_t doubt[DOMAIN_N];
 	uint64_t lag_ns; /* the largest lag of the sources in use */

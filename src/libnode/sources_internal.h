@@ -21,6 +21,7 @@ struct sources_entry {
 	bool is_lost;
 	uint64_t bad_ns; /* time since the last reading without an error */
 	bool was_tried;
+	bool began_anew;    /* what was used before its next reading is unknown */
 	bool was_read;	    /* it was read at least once, so its domains are known */
 	uint64_t waited_ns; /* how long this module has waited for the first reading */
 	bool is_late;

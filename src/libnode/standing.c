@@ -16,7 +16,7 @@ static uint32_t find_part(const struct standing *s, const struct part *in)
 		const struct standing_part *p = &s->part[i];
 
 		if (p->domain == in->domain && p->unit == in->unit && p->source == in->source &&
-		    p->is_whole_node == (in->scope == SCOPE_NODE))
+		    p->scope == in->scope)
 			break;
 	}
 	return i;
@@ -33,7 +33,7 @@ static struct standing_part *add_part(struct standing *s, const struct part *in)
 		.domain = in->domain,
 		.unit = in->unit,
 		.source = in->source,
-		.is_whole_node = in->scope == SCOPE_NODE,
+		.scope = in->scope,
 	};
 	return p;
 }
@@ -60,15 +60,20 @@ void standing_forget(struct standing *s, enum source_id source)
 }
 
 enum doubt standing_doubt(const struct standing *s, enum domain d, unsigned int unit, enum source_id source,
-			  bool is_whole_node)
+			  enum part_scope scope)
 {
 	const struct part in = { .domain = (uint8_t)d,
 				 .unit = (uint8_t)unit,
 				 .source = (uint8_t)source,
-				 .scope = is_whole_node ? SCOPE_NODE : SCOPE_UNIT };
+				 .scope = (uint8_t)scope };
 	uint32_t i = find_part(s, &in);
 
 	return i < s->n ? (enum doubt)s->part[i].doubt : DOUBT_NONE;
+}
+
+static bool is_node(const struct standing_part *p)
+{
+	return p->scope == SCOPE_NODE;
 }
 
 /* --- what must have been used ------------------------------------------------------------- */
@@ -87,7 +92,7 @@ static uint64_t busy_of(const struct standing_tick *t, const struct standing_par
 
 	for (i = 0; i < t->nparts; i++)
 		same += t->part[i].domain == p->domain && t->part[i].scope == SCOPE_UNIT;
-	if (p->is_whole_node || same < 2 || p->unit >= SOCKETS_MAX || !t->socket_cpus[p->unit])
+	if (is_node(p) || same < 2 || p->unit >= SOCKETS_MAX || !t->socket_cpus[p->unit])
 		return t->busy_ns;
 	return t->socket_ns[p->unit];
 }
@@ -104,7 +109,7 @@ static uint64_t others_uj(const struct standing_tick *t, const struct standing_p
 		if (o->scope != SCOPE_UNIT || (o->domain == p->domain && o->unit == p->unit))
 			continue;
 		/* GPUs may sleep while others work */
-		if (p->is_whole_node ||
+		if (is_node(p) ||
 		    (p->domain != DOMAIN_GPU && o->domain == p->domain && o->source == p->source))
 			uj += o->energy_uj;
 	}
@@ -146,7 +151,7 @@ static bool must_have_moved(const struct standing_part *p, uint64_t step_uj)
 	if (p->domain == DOMAIN_GPU)
 		return !step_uj;
 	if (is_slow(p) || step_uj) {
-		least_uj = p->is_whole_node ? p->still_ns / NSEC_PER_MSEC * STANDING_NODE_MW : 0;
+		least_uj = is_node(p) ? p->still_ns / NSEC_PER_MSEC * STANDING_NODE_MW : 0;
 		return (p->others_uj > least_uj ? p->others_uj : least_uj) >= limit_uj;
 	}
 	return p->busy_ns >= STANDING_BUSY_NS || p->others_uj >= STANDING_UJ;
@@ -198,7 +203,7 @@ static void note_still(struct standing_part *p, const struct standing_tick *t)
 	uint64_t uj = is_gpu ? 0 : others_uj(t, p);
 
 	p->still_ns += works || !is_gpu ? t->dt_ns : 0;
-	p->ticks += works || uj || p->is_whole_node || busy_ns >= t->dt_ns / STANDING_BUSY_SHARE;
+	p->ticks += works || uj || is_node(p) || busy_ns >= t->dt_ns / STANDING_BUSY_SHARE;
 	p->busy_ns += busy_ns;
 	p->others_uj += uj;
 }
@@ -212,12 +217,12 @@ static enum doubt standing_kind(const struct standing *s, const struct standing_
 	bool has_cpu = false;
 	uint32_t i;
 
-	if (p->has_counted || (p->domain != DOMAIN_DRAM && !p->is_whole_node))
+	if (p->has_counted || (p->domain != DOMAIN_DRAM && !is_node(p)))
 		return DOUBT_STANDING;
 	for (i = 0; i < s->n; i++) {
 		const struct standing_part *o = &s->part[i];
 
-		if (o->has_counted && o->domain == p->domain && o->is_whole_node == p->is_whole_node)
+		if (o->has_counted && o->domain == p->domain && o->scope == p->scope)
 			return DOUBT_STANDING;
 		has_cpu |= o->has_counted && o->domain == DOMAIN_CPU;
 	}
@@ -244,7 +249,7 @@ static void assess_readable(struct standing *s, struct standing_part *p, const s
 			 must_have_moved(p, in->step_uj)))
 		p->doubt = (uint8_t)standing_kind(s, p);
 	else if (in->energy_uj || !is_still_kind(p->doubt))
-		p->doubt = in->is_partial ? DOUBT_PARTIAL : DOUBT_NONE;
+		p->doubt = in->is_partial || in->is_unsure ? DOUBT_PARTIAL : DOUBT_NONE;
 }
 
 static void assess_part(struct standing *s, const struct standing_tick *t, const struct part *in)
@@ -265,6 +270,8 @@ static void assess_part(struct standing *s, const struct standing_tick *t, const
 		note_move(p);
 	if (p->bad_ns >= STANDING_LOST_NS && !is_still_kind(p->doubt))
 		p->doubt = in->is_unread ? DOUBT_LOST : DOUBT_SILENT;
+	else if (in->is_unsure && p->doubt < DOUBT_PARTIAL)
+		p->doubt = DOUBT_PARTIAL;
 }
 
 static void assess_missing(struct standing_part *p, uint64_t dt_ns)
@@ -278,8 +285,8 @@ static void assess_missing(struct standing_part *p, uint64_t dt_ns)
 
 static const char *part_label(const struct standing_part *p, char *buf, size_t size)
 {
-	if (p->is_whole_node || p->domain == DOMAIN_OTHER)
-		return p->is_whole_node ? "the whole node" : "the rest of the node";
+	if (is_node(p) || p->domain == DOMAIN_OTHER)
+		return is_node(p) ? "the whole node" : "the rest of the node";
 	(void)snprintf(buf, size, "%s %u", domain_table[p->domain].label, p->unit);
 	return buf;
 }
@@ -288,7 +295,7 @@ static const char *part_evidence(const struct standing_part *p)
 {
 	if (p->domain == DOMAIN_GPU)
 		return "it works";
-	if (p->is_whole_node && p->busy_ns < STANDING_BUSY_NS)
+	if (is_node(p) && p->busy_ns < STANDING_BUSY_NS)
 		return "its parts use energy";
 	return p->busy_ns >= STANDING_BUSY_NS ? "CPUs work" :
 	       p->others_uj		      ? "others like it move" :

@@ -15,7 +15,7 @@
  *
  * A power reading stands still if it did not change although the node was nearly idle for
  * STANDING_SWING_NS, and busy for as long. A part in doubt stays in doubt until its sensor moves, over
- * restarts of slurmd, too.
+ * restarts of slurmd, too. A source may say itself that it cannot tell all (struct part).
  */
 #ifndef CEEMS_STANDING_H
 #define CEEMS_STANDING_H
@@ -50,8 +50,8 @@
 /* What is remembered of a part. */
 struct standing_part {
 	uint8_t domain, unit, source;
-	bool is_whole_node;
-	bool is_seen; /* in this tick */
+	uint8_t scope; /* enum part_scope */
+	bool is_seen;  /* in this tick */
 	bool has_counted;
 	uint8_t doubt;	    /* enum doubt */
 	uint32_t ticks;	    /* since it moved, in which something spoke against it */
@@ -95,6 +95,6 @@ void standing_assess(struct standing *s, const struct standing_tick *t);
 
 /* Returns what is in doubt of a part. */
 enum doubt standing_doubt(const struct standing *s, enum domain d, unsigned int unit, enum source_id source,
-			  bool is_whole_node);
+			  enum part_scope scope);
 
 #endif

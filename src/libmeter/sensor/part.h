@@ -60,13 +60,8 @@ struct part {
 	 * starts here.
 	 */
 	bool is_new_base;
-	/*
-	 * Only in a source's reading: energy before this reading may be missing in energy_uj. A counter may
-	 * have wrapped unseen, or was reset.
-	 */
-	bool is_unsure;
-	bool is_failed; /* only in a source's reading: it is one of those that were rejected */
 	/* Only in a source's reading: why energy_uj may lack energy. standing.c makes a doubt of them. */
+	bool is_unsure;	    /* a counter may have wrapped unseen before this reading, or was reset */
 	bool is_unread;	    /* a counter of the part could not be read this time */
 	bool is_late;	    /* its last value is too old */
 	bool is_partial;    /* the sensor says that its value does not cover the whole part */

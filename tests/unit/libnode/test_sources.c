@@ -49,7 +49,7 @@ static int fake_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 	ret->nparts = f->nparts;
 	memcpy(ret->part, f->part, sizeof(f->part));
 	for (i = 0; i < f->nparts; i++)
-		ret->rejected += f->part[i].is_failed;
+		ret->rejected += f->part[i].is_unread;
 	return source_state_put(state, "fake", 1);
 }
 
@@ -585,7 +585,7 @@ static void test_handed_over(void)
 	is_from(&m, DOMAIN_CPU, SOURCE_CRAY, 100, "processors");
 	is_from(&m, DOMAIN_DRAM, SOURCE_CRAY, 0, "memory");
 	put_uj_of(SOURCE_CRAY, 1, 0);
-	fake[SOURCE_CRAY].part[1].is_failed = true;
+	fake[SOURCE_CRAY].part[1].is_unread = true;
 	for (i = 0; i < 4; i++)
 		tick(&m);
 	is_from(&m, DOMAIN_DRAM, SOURCE_CRAY, 0, "14 s without energy");
@@ -605,11 +605,15 @@ static void test_handed_over(void)
 	is_from(&m, DOMAIN_CPU, SOURCE_RAPL, 100, "what comes later is not taken");
 	sources_close(m.s);
 	put_uj_of(SOURCE_CRAY, 1, 100);
+	fake[SOURCE_CRAY].part[1].is_unread = false;
 	is_int(sources_open("auto", all, ARRAY_SIZE(all), &env, &m.s, &m.err), 0, "slurmd is restarted");
 	(void)source_state_put(&m.state[SOURCE_CRAY], "base", 7);
 	tick(&m);
 	ok(!source_state_find(&m.state[SOURCE_CRAY], "base"), "the first has new bases");
 	is_from(&m, DOMAIN_CPU, SOURCE_CRAY, 100, "and its domain");
+	ok(m.r.is_tainted, "what was used before is unknown");
+	tick(&m);
+	ok(!m.r.is_tainted, "  once");
 	finish(&m);
 }
 

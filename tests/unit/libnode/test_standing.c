@@ -103,7 +103,7 @@ static void seconds(struct node *n, unsigned int count)
 static enum doubt doubt_of(const struct node *n, const struct part *p)
 {
 	return standing_doubt(&n->s, (enum domain)p->domain, p->unit, (enum source_id)p->source,
-			      p->scope == SCOPE_NODE);
+			      (enum part_scope)p->scope);
 }
 
 static void has_gpu(struct node *n, unsigned int unit, uint64_t mw, uint64_t ppm)
@@ -321,6 +321,16 @@ static void test_lost(void)
 	seconds(&n, 1);
 	is_int(doubt_of(&n, p), DOUBT_PARTIAL, "one says that it lacks something");
 	p->is_partial = false;
+	p->is_unsure = true;
+	seconds(&n, 1);
+	is_int(doubt_of(&n, p), DOUBT_PARTIAL, "one that may have wrapped unseen");
+	p->is_unsure = false;
+	seconds(&n, 1);
+	is_int(doubt_of(&n, p), DOUBT_NONE, "  until the next reading");
+	p->is_unsure = p->is_unread = true;
+	seconds(&n, 1);
+	is_int(doubt_of(&n, p), DOUBT_PARTIAL, "one of whose counters may have wrapped, and one is unread");
+	p->is_unsure = p->is_unread = false;
 	seconds(&n, 1);
 	n.n = 0;
 	seconds(&n, 16);

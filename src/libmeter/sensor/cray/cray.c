@@ -326,9 +326,8 @@ static int cray_read(struct source *s, uint64_t dt_ns, uint32_t busy_ppm, struct
 					    &part->energy_uj, &wrapped);
 		part->is_new_base = one == 1;
 		part->is_unsure = one == 0 && m->counter.is_unsure;
-		part->is_failed = one < 0 && one != -EALREADY;
-		out.rejected += part->is_failed;
-		part->is_unread = one < 0 && one != -EALREADY && one != -EAGAIN;
+		part->is_unread = one < 0 && one != -EALREADY;
+		out.rejected += part->is_unread;
 	}
 	if (rc == -EALREADY)
 		out.late += s->age_ns > STALE_NS;

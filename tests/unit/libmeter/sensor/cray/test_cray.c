@@ -108,8 +108,8 @@ static void test_bad_values(void)
 		put_freshness(&m, 1);
 		ok(machine_read(&m, NSEC_PER_SEC) == 0 && m.r.rejected == 1 &&
 			   machine_uj(&m, DOMAIN_OTHER, 0) == 0 && machine_uj(&m, DOMAIN_CPU, 0) == 7000000 &&
-			   machine_part(&m, DOMAIN_OTHER, 0)->is_failed &&
-			   !machine_part(&m, DOMAIN_CPU, 0)->is_failed,
+			   machine_part(&m, DOMAIN_OTHER, 0)->is_unread &&
+			   !machine_part(&m, DOMAIN_CPU, 0)->is_unread,
 		   "%s: rejected, the others are read", t[i].name);
 		scan(&m, 2, 50);
 		ok(machine_read(&m, NSEC_PER_SEC) == 0 && m.r.rejected == 0 &&
