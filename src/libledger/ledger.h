@@ -100,7 +100,8 @@ struct ledger_identity {
 	/* Share of each GPU, in ppm: 1000000 for a whole one, less for a MIG slice or a shard. */
 	uint32_t job_gpu_ppm[GPUS_MAX];
 	uint32_t step_gpu_ppm[GPUS_MAX];
-	uint16_t job_gpu_instances[GPUS_MAX]; /* MIG slices that are held: bit N for GPU instance N */
+	uint16_t job_gpu_instances
+		[GPUS_MAX]; /* MIG slices or parts (kfd.h) that are held: bit N for number N */
 	uint16_t step_gpu_instances[GPUS_MAX];
 };
 

@@ -49,7 +49,7 @@ static bool is_own_step(const struct ledger_identity *id)
 }
 
 /*
- * Returns the MIG instances of GPU UNIT that the step may use, as bits. Batch and extern step
+ * Returns the MIG instances or parts of GPU UNIT that the step may use, as bits. Batch and extern step
  * may use those of the job.
  */
 static uint16_t instances_of(const struct ledger_identity *id, unsigned int unit)

@@ -81,8 +81,18 @@ static void add_instance(struct gpumap *map, const struct gpu_slices *known, con
 		note_unknown(d, "neither NVML nor Type in gres.conf gives the size of the instance", err);
 }
 
-/* Adds partitions, counted first and then divided, so that all partitions together are the whole GPU. */
-static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX])
+static void hold_instance(const struct gpumap_file *f, uint16_t ret[GPUS_MAX])
+{
+	if (f->gi < INSTANCES_MAX)
+		ret[f->unit] |= (uint16_t)(1u << f->gi);
+}
+
+/*
+ * Adds partitions, counted first and then divided, so that all partitions together are the whole GPU. What is
+ * not all of them is instances: each has values of its own.
+ */
+static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GPUS_MAX],
+		      uint16_t ret_instances[GPUS_MAX])
 {
 	unsigned int held[GPUS_MAX] = { 0 };
 	unsigned int partitions[GPUS_MAX] = { 0 };
@@ -98,6 +108,10 @@ static void add_parts(const struct gpushare_device *d, size_t n, uint32_t ret[GP
 	for (u = 0; u < GPUS_MAX; u++)
 		if (held[u])
 			add_share(&ret[u], (uint32_t)((uint64_t)GPUMAP_WHOLE * held[u] / partitions[u]));
+	for (i = 0; i < n; i++)
+		if (d[i].is_held && d[i].file.kind == GPUMAP_PARTITION &&
+		    held[d[i].file.unit] < d[i].file.partitions)
+			hold_instance(&d[i].file, ret_instances);
 }
 
 unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *known, struct gpushare_device *d,
@@ -120,11 +134,11 @@ unsigned int gpushare_by_files(struct gpumap *map, const struct gpu_slices *know
 			ret[d[i].file.unit] = GPUMAP_WHOLE;
 		else if (is_of_mig(&d[i]) && !is_repeated(&d[i], d, n)) {
 			add_instance(map, known, &d[i], ret, err);
-			if (d[i].file.kind == GPUMAP_INSTANCE && d[i].file.gi < INSTANCES_MAX)
-				ret_instances[d[i].file.unit] |= (uint16_t)(1u << d[i].file.gi);
+			if (d[i].file.kind == GPUMAP_INSTANCE)
+				hold_instance(&d[i].file, ret_instances);
 		}
 	}
-	add_parts(d, n, ret);
+	add_parts(d, n, ret, ret_instances);
 	for (u = 0; u < GPUS_MAX; u++)
 		held += ret[u] > 0;
 	return held;

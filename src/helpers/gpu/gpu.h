@@ -50,7 +50,7 @@ struct gpu_sample {
 	uint64_t power_mw;  /* GPU_VALUE_UNKNOWN: not told */
 };
 
-/* What one GPU instance (MIG) says itself. */
+/* What one GPU instance (MIG), or a part of an AMD GPU (kfd.h), says itself. */
 struct gpu_instance {
 	unsigned int gi;
 	unsigned int slices; /* of compute */
@@ -89,8 +89,8 @@ struct gpu_library_ops {
 	 */
 	size_t (*slices)(void *library, const struct gpu_device *d, struct gpu_slice *ret, size_t max);
 	/*
-	 * Optional: reads the use of the instances that slices() found; returns how many. Call it
-	 * after read_errors().
+	 * Optional: reads the use of the instances that slices() found, or of parts; returns how many. Call
+	 * it after read_errors().
 	 */
 	size_t (*read_instances)(void *library, const struct gpu_device *d, struct gpu_instance *ret,
 				 size_t max);

@@ -351,6 +351,36 @@ static void read_usage(void *library, const struct gpu_device *d, uint64_t value
 	}
 }
 
+/*
+ * The parts of a GPU. Of the memory of a partition nobody knows whether others have the same (NPS1), so only
+ * a die has it.
+ */
+static size_t read_parts(void *library, const struct gpu_device *d, struct gpu_instance *ret, size_t max)
+{
+	const struct rocm *r = library;
+	const struct kfd_gpu *node = node_of(r, index_of(d));
+	uint32_t count = 0;
+	size_t n = 0;
+	uint32_t i;
+
+	if (node && node->parts > 1)
+		(void)r->api.get_count(&count);
+	for (i = 0; i < count && n < max; i++) {
+		const struct kfd_gpu *part = node_of(r, i);
+
+		if (!part || part->first != node->first)
+			continue;
+		ret[n] = (struct gpu_instance){ .gi = part->part, .slices = 1 };
+		gpu_values_forget(ret[n].value);
+		read_part_usage(r, i, ret[n].value);
+		if (!part->is_one_of_dies)
+			ret[n].value[GPU_VALUE_MEM_USED_BYTES] = ret[n].value[GPU_VALUE_MEM_TOTAL_BYTES] =
+				GPU_VALUE_UNKNOWN;
+		n++;
+	}
+	return n;
+}
+
 const struct gpu_library_ops gpu_library_rocm = {
 	.name = "rocm",
 	.open = open_library,
@@ -359,5 +389,6 @@ const struct gpu_library_ops gpu_library_rocm = {
 	.identify = rocm_identify,
 	.read_energy = read_energy,
 	.read_usage = read_usage,
+	.read_instances = read_parts,
 	.close = close_library,
 };

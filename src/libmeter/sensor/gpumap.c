@@ -128,6 +128,7 @@ static void find_render_node(struct gpumap *m, uint64_t minor, struct gpumap_fil
 		m->kfd = NULL; /* not an AMD GPU */
 	gpu = m->kfd ? kfd_find(m->kfd, (unsigned int)minor) : NULL;
 	ret->partitions = gpu ? gpu->parts : 1;
+	ret->gi = gpu ? gpu->part : 0;
 	ret->kind = ret->partitions > 1 ? GPUMAP_PARTITION : GPUMAP_GPU;
 	ret->unit = UNIT((gpu ? gpu->first : minor) - DRM_FIRST_RENDER_NODE);
 }

@@ -36,7 +36,7 @@ struct gpumap_file {
 	enum gpumap_kind kind;
 	unsigned int unit;
 	unsigned int partitions;
-	unsigned int gi;
+	unsigned int gi; /* of a partition: its number, kfd_gpu.part */
 	bool has_ci;
 	unsigned int ci;
 };

@@ -115,6 +115,14 @@ static void kfd_join_dies(struct kfd *k)
 	}
 }
 
+static void kfd_number_part(const struct kfd *k, struct kfd_gpu *g)
+{
+	size_t i;
+
+	for (i = 0; i < k->n; i++)
+		g->part += k->gpu[i].first == g->first && k->gpu[i].minor < g->minor;
+}
+
 int kfd_open(const char *root, struct kfd **ret)
 {
 	_cleanup_free_ struct kfd *k = calloc(1, sizeof(*k));
@@ -140,6 +148,8 @@ int kfd_open(const char *root, struct kfd **ret)
 	for (i = 0; i < k->n; i++)
 		kfd_join_partitions(k, &k->gpu[i]);
 	kfd_join_dies(k);
+	for (i = 0; i < k->n; i++)
+		kfd_number_part(k, &k->gpu[i]);
 	*ret = TAKE_PTR(k);
 	return 0;
 }

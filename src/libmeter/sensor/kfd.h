@@ -31,6 +31,7 @@ struct kfd_gpu {
 	uint16_t device_id;  /* of PCI */
 	unsigned int first;  /* the lowest render node of the GPU that this one belongs to */
 	unsigned int parts;  /* how many render nodes that GPU has */
+	unsigned int part;   /* its number among these from 0, in the order of render nodes */
 	bool is_one_of_dies; /* of an MI250 */
 };
 

@@ -187,6 +187,21 @@ static void test_instances(void)
 	gpumap_destroy(map);
 }
 
+static void test_parts(void)
+{
+	struct gpushare_device d[] = { DEV(DRI "128", NULL, 0, false), DEV(DRI "129", NULL, 1, true),
+				       DEV(DRI "130", NULL, 2, true), DEV(DRI "131", NULL, 3, true) };
+	struct gpumap *map = gpumap_create(DIES);
+	struct errmsg err = { 0 };
+	uint32_t ppm[GPUS_MAX];
+	uint16_t gi[GPUS_MAX];
+
+	(void)gpushare_by_files(map, NULL, d, ARRAY_SIZE(d), ppm, gi, &err);
+	ok(gi[0] == 2, "the second die has values of its own: %#x", gi[0]);
+	ok(!gi[2], "both dies have those of the GPU");
+	gpumap_destroy(map);
+}
+
 /* An eight-GPU node of MI300X has these render nodes, also where none is partitioned. */
 static void test_far(void)
 {
@@ -210,6 +225,7 @@ int main(void)
 {
 	test_rows();
 	test_instances();
+	test_parts();
 	test_far();
 	return done_testing();
 }

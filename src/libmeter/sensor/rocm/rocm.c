@@ -8,4 +8,4 @@ static int rocm_open(const struct source_env *env, struct source **ret, struct e
 			       env, ret, err);
 }
 
-HELPER_SOURCE(rocm, .id = SOURCE_ROCM, .gpus = helper_source_gpus);
+HELPER_SOURCE(rocm, .id = SOURCE_ROCM, .gpus = helper_source_gpus, .instances = helper_source_instances);

@@ -213,6 +213,7 @@ static void test_power(void)
  */
 static void test_two_dies(void)
 {
+	const struct gpu_instance_reading *die;
 	struct gpu_reading gpu[GPUS_MAX];
 	struct fake_node n;
 
@@ -231,6 +232,11 @@ static void test_two_dies(void)
 		   gpu[1].value[GPU_VALUE_MEM_USED_BYTES] == 8ULL << 20 &&
 		   gpu[1].value[GPU_VALUE_MEM_TOTAL_BYTES] == 128ULL << 30,
 	   "the use is that of both dies");
+	ok(n.ops->instances(n.source, &die) == 4 && die[3].unit == 2 && die[3].gi == 1 &&
+		   die[3].value[GPU_VALUE_BUSY_PPM] == 900000 &&
+		   die[3].value[GPU_VALUE_MEM_USED_BYTES] == 1ULL << 20 && die[2].gi == 0 &&
+		   die[2].value[GPU_VALUE_BUSY_PPM] == 100000,
+	   "and that of each");
 	fake_node_fini(&n);
 
 	init(&n);
