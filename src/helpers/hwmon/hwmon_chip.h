@@ -17,11 +17,16 @@ struct hwmon_rail {
 	uint8_t unit;
 	bool is_package; /* the unit is that of the physical package with the number UNIT */
 	bool is_whole_node;
-	bool is_module;	   /* the whole module of socket `unit`; enum part_scope */
-	bool is_summed;	   /* several of this chip are added up, such as one per power supply */
-	bool is_slow;	   /* its driver may ask a BMC, so a reader that must not wait leaves it out */
-	bool contains_cpu; /* its value includes the unit's DOMAIN_CPU, which is to be subtracted */
-	uint64_t max_w;	   /* more is a garbled reading */
+	bool is_module; /* the whole module of socket `unit`; enum part_scope */
+	bool is_summed; /* several of this chip are added up, such as one per power supply */
+	bool is_slow;	/* its driver may ask a BMC, so a reader that must not wait leaves it out */
+	/*
+	 * Its value includes the unit's DOMAIN_CPU, which is to be subtracted. Both are power at one
+	 * instant, so ceems-hwmon does it sample by sample; remainder.h is for sensors that count over
+	 * other times.
+	 */
+	bool contains_cpu;
+	uint64_t max_w; /* more is a garbled reading */
 };
 
 /*
