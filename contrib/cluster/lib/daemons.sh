@@ -74,7 +74,8 @@ daemon_argv() {
 		;;
 	slurmd.*)
 		[ "$FAKE_GPUS" = 0 ] || slurm_env+=("CEEMS_FAKE_GPUS=$DIR/gpus/${1#slurmd.}/state" \
-			"CEEMS_NVML_LIBRARY=$DIR/modules/${gpu_library##*/}")
+			"CEEMS_NVML_LIBRARY=$DIR/modules/fake_nvml.so")
+		[ "$GPU_MAKER" != amd ] || slurm_env+=("LD_LIBRARY_PATH=$DIR/modules")
 		if [ "$CONFIGLESS" = yes ]; then
 			# its /etc/slurm has only the files that slurmctld does not send
 			argv+=("${slurm_env[@]:1}" unshare --mount sh -c '

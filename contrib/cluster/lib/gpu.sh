@@ -2,10 +2,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154
 # A node's GPUs: this machine's own (--gpus), or simulated ones (--fake-gpus). For simulated GPUs, each node has
-# a state file, which tests/fake's NVML library reads at every call (format: tests/fake/fake_gpu.h), and one
+# a state file, which tests/fake's library (NVML, AMD SMI) reads at every call (format: tests/fake/fake_gpu.h), and one
 # device file per GPU for gres.conf.
 
-gpu_library=tests/fake/.libs/fake_nvml.so
+# gpu_library: the stand-in for the maker's library, below the build folder; none: there are only files.
+gpu_library() {
+	case $GPU_MAKER in
+	nvidia) echo tests/fake/.libs/fake_nvml.so ;;
+	amd) echo tests/fake/.libs/fake_amdsmi26.so ;;
+	esac
+}
+
+# gpu_file NODE GPU: its device file.
+gpu_file() {
+	case $GPU_MAKER in
+	nvidia) echo "$DIR/gpus/$1/nvidia$2" ;;
+	*) echo "$DIR/gpus/$1/renderD$((128 + $2))" ;;
+	esac
+}
+
+# gpu_create_amd NODE GPU: a node of the kernel's topology. The address is that of tests/fake/fake_gpu.h.
+gpu_create_amd() {
+	local kfd=$DIR/sysroot/$1/sys/class/kfd/kfd/topology
+
+	mkdir -p "$kfd/nodes/$2"
+	echo 1 >"$kfd/generation_id"
+	printf 'device_id 29857\nlocation_id %d\ndomain 0\ndrm_render_minor %d\nunique_id %d\n' \
+		$(((0x40 + $2) << 8)) $((128 + $2)) $((4711 + $2)) >"$kfd/nodes/$2/properties"
+}
+
+# gpu_create_intel NODE GPU: the hwmon files of the driver xe.
+gpu_create_intel() {
+	local sys=$DIR/sysroot/$1/sys pci hwmon
+
+	pci=0000:$((40 + $2)):00.0
+	hwmon=devices/$pci/hwmon/hwmon$2
+	mkdir -p "$sys/$hwmon" "$sys/devices/$pci/drm/renderD$((128 + $2))" "$sys/class/hwmon"
+	ln -s "../../$hwmon" "$sys/class/hwmon/hwmon$2"
+	ln -s "../../../$pci" "$sys/$hwmon/device"
+	echo 0x8086 >"$sys/devices/$pci/vendor"
+	echo 0x0bd5 >"$sys/devices/$pci/device"
+	echo xe >"$sys/$hwmon/name"
+	echo card >"$sys/$hwmon/energy1_label"
+	echo 00000000001000000 >"$sys/$hwmon/energy1_input"
+}
 
 # mig_words: a line per instance of --fake-mig: GPU GI TYPE [?]
 mig_words() {
@@ -33,15 +73,20 @@ mig_create() {
 }
 
 gpu_create() {
-	local n g
+	local n g library
 
-	[ -e "$BUILDDIR/$gpu_library" ] || die "--fake-gpus: $BUILDDIR/$gpu_library is not built"
-	conf_install modules "$BUILDDIR/$gpu_library"
+	library=$(gpu_library)
+	if [ -n "$library" ]; then
+		[ -e "$BUILDDIR/$library" ] || die "--fake-gpus: $BUILDDIR/$library is not built"
+		conf_install modules "$BUILDDIR/$library"
+	fi
+	[ "$GPU_MAKER" != amd ] || ln -s "${library##*/}" "$DIR/modules/libamd_smi.so.26"
 	for ((n = 1; n <= NODES; n++)); do
 		mkdir -p "$DIR/gpus/n$n"
 		for ((g = 0; g < FAKE_GPUS; g++)); do
 			# /dev/full: harmless to open, and no program fails if Slurm denies a job access
-			mknod "$DIR/gpus/n$n/nvidia$g" c 1 7
+			mknod "$(gpu_file "n$n" "$g")" c 1 7
+			[ "$GPU_MAKER" = nvidia ] || "gpu_create_$GPU_MAKER" "n$n" "$g"
 			echo "$g 1000000 50000 0 0 81920 $(mig_flags "$g")"
 		done >"$DIR/gpus/n$n/state"
 		[ -z "$FAKE_MIG" ] || mig_create "n$n"
@@ -53,7 +98,7 @@ gpu_files() {
 	local g
 
 	for ((g = 0; g < FAKE_GPUS; g++)); do
-		echo "$DIR/gpus/$1/nvidia$g"
+		gpu_file "$1" "$g"
 	done
 	[ "$WITH_GPUS" = no ] || find /dev -maxdepth 1 -name 'nvidia[0-9]*' | sort -V
 }
@@ -93,6 +138,18 @@ gpu_gres() {
 	done
 }
 
+# gpu_advance_intel NODE GPU MJ: in place, because the reader keeps the file open.
+gpu_advance_intel() {
+	local file=$DIR/sysroot/$1/sys/class/hwmon/hwmon$2/energy1_input old
+
+	[ -e "$file" ] || die "gpu: $1 has no GPU $2"
+	exec 9<"$file"
+	flock 9
+	read -r old <"$file"
+	printf '%0*d\n' ${#old} $((10#$old + $3 * 1000)) |
+		dd of="$file" conv=notrunc bs=64 iflag=fullblock status=none
+}
+
 # gpu_advance NODE GPU +MJ [FLAGS [BUSY USED]]: advances its energy counter, and sets its flags and use.
 gpu_advance() {
 	local node=${1:-} gpu=${2:-} step=${3:-} flags=${4:-} busy=${5:-} used=${6:-} state
@@ -101,6 +158,10 @@ gpu_advance() {
 		die "gpu: DIR NODE GPU +MILLIJOULES [FLAGS [BUSY USED]], not '$*'"
 	state=$DIR/gpus/$node/state
 	[ -e "$state" ] || die "gpu: no $state (start --fake-gpus N makes N per node)"
+	if [ "$GPU_MAKER" = intel ]; then
+		gpu_advance_intel "$node" "$gpu" "${step#+}"
+		return
+	fi
 	exec 9<"$DIR/gpus/$node"
 	flock 9
 	awk -v gpu="$gpu" -v step="${step#+}" -v flags="$flags" -v busy="$busy" -v used="$used" '
