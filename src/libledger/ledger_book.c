@@ -516,6 +516,17 @@ static void book_doubt(struct account *a, enum domain d, uint8_t doubt, uint64_t
 		a->lost_ns += ns;
 }
 
+static void book_part_doubt(struct account *a, const struct book_line *line, const struct part *p)
+{
+	uint64_t lived_ns = line->until_ns - line->s->t_open_mono_ns;
+	uint64_t lack_ns = p->end_lack_ns < lived_ns ? p->end_lack_ns : lived_ns;
+
+	if (p->doubt)
+		book_doubt(a, (enum domain)p->domain, p->doubt, line->until_ns - line->from_ns);
+	if (line->is_last && p->end_doubt > p->doubt)
+		book_doubt(a, (enum domain)p->domain, p->end_doubt, lack_ns);
+}
+
 /* Notes in account A which parts were in doubt, and how late the sources were, while the step ran. */
 static void book_sources(const struct ledger_page *page, struct account *a, const struct book_line *line,
 			 const struct book_tick *tick)
@@ -529,8 +540,8 @@ static void book_sources(const struct ledger_page *page, struct account *a, cons
 	for (d = 0; d < DOMAIN_N; d++)
 		book_doubt(a, (enum domain)d, tick->doubt[d], ns);
 	for (i = 0; i < tick->nparts; i++)
-		if (tick->part[i].doubt && may_get(page, line, &tick->part[i]))
-			book_doubt(a, (enum domain)tick->part[i].domain, tick->part[i].doubt, ns);
+		if (may_get(page, line, &tick->part[i]))
+			book_part_doubt(a, line, &tick->part[i]);
 	if (tick->lag_ns > a->lag_ns)
 		a->lag_ns = tick->lag_ns;
 }

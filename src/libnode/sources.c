@@ -686,15 +686,8 @@ void sources_assess(struct sources *s, uint64_t now_ns, uint64_t dt_ns, const st
 	for (i = 0; i < t.nparts; i++)
 		restore_kept(s, &seen[i], load);
 	standing_assess(&s->standing, &t);
-	for (i = 0; i < r->nparts; i++) {
-		struct part *p = &r->part[i];
-		uint8_t whole = (uint8_t)standing_doubt(&s->standing, (enum domain)p->domain, p->unit,
-							(enum source_id)p->source, SCOPE_NODE);
-
-		p->doubt = (uint8_t)standing_doubt(&s->standing, (enum domain)p->domain, p->unit,
-						   (enum source_id)p->source, SCOPE_UNIT);
-		p->doubt = whole > p->doubt ? whole : p->doubt;
-	}
+	for (i = 0; i < r->nparts; i++)
+		standing_mark(&s->standing, &r->part[i]);
 	for (i = 0; i < s->n; i++)
 		if (s->entry[i].is_lost)
 			doubt_source(&s->entry[i], r);

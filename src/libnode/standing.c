@@ -71,6 +71,33 @@ enum doubt standing_doubt(const struct standing *s, enum domain d, unsigned int 
 	return i < s->n ? (enum doubt)s->part[i].doubt : DOUBT_NONE;
 }
 
+static void mark_by(const struct standing *s, struct part *part, enum part_scope scope)
+{
+	const struct standing_part *p;
+	struct part in = *part;
+	uint32_t i;
+
+	in.scope = (uint8_t)scope;
+	i = find_part(s, &in);
+	if (i == s->n)
+		return;
+	p = &s->part[i];
+	if (p->doubt > part->doubt)
+		part->doubt = p->doubt;
+	if (p->end_doubt > part->end_doubt)
+		part->end_doubt = p->end_doubt;
+	if (p->end_ns > part->end_lack_ns)
+		part->end_lack_ns = p->end_ns;
+}
+
+void standing_mark(const struct standing *s, struct part *part)
+{
+	part->doubt = part->end_doubt = DOUBT_NONE;
+	part->end_lack_ns = 0;
+	mark_by(s, part, SCOPE_UNIT);
+	mark_by(s, part, SCOPE_NODE);
+}
+
 static bool is_node(const struct standing_part *p)
 {
 	return p->scope == SCOPE_NODE;
@@ -134,13 +161,13 @@ static bool gpu_works(const struct standing_tick *t, struct standing_part *p)
 		value[GPU_VALUE_POWER_MW] >= STANDING_GPU_MW);
 }
 
-/* Returns the time after which a sensor that shows no energy stands still. */
-static uint64_t patience_ns(const struct standing_tick *t, const struct standing_part *p)
+/* Returns PACES of the longest pause that the sensor made, at least LEAST_NS. */
+static uint64_t patience_ns(const struct standing_tick *t, const struct standing_part *p, unsigned int paces,
+			    uint64_t least_ns)
 {
-	uint64_t least_ns = is_slow(p) ? STANDING_SLOW_NS : STANDING_NS;
 	uint64_t pace_ns = p->pace_ns > t->lag_ns[p->source] ? p->pace_ns : t->lag_ns[p->source];
 
-	return STANDING_PACES * pace_ns > least_ns ? STANDING_PACES * pace_ns : least_ns;
+	return paces * pace_ns > least_ns ? paces * pace_ns : least_ns;
 }
 
 static bool must_have_moved(const struct standing_part *p, uint64_t step_uj)
@@ -173,6 +200,7 @@ static void note_move(struct standing_part *p)
 	if (p->has_counted && pace_ns > p->pace_ns)
 		p->pace_ns = pace_ns;
 	p->has_counted = true;
+	p->moves += p->moves < STANDING_END_MOVES;
 	restart_wait(p);
 }
 
@@ -234,9 +262,27 @@ static bool is_still_kind(unsigned int doubt)
 	return doubt == DOUBT_STANDING || doubt == DOUBT_DEAD;
 }
 
+/* Sets what steps that end now lack. BAD: DOUBT_NONE, or why the sensor cannot be read. */
+static void assess_end(struct standing_part *p, const struct standing_tick *t, uint64_t step_uj,
+		       enum doubt bad)
+{
+	uint64_t least_ns = p->domain == DOMAIN_GPU ? STANDING_END_GPU_NS : STANDING_END_NS;
+	uint64_t lack_ns = bad ? p->bad_ns : p->still_ns;
+
+	p->end_doubt = DOUBT_NONE;
+	p->end_ns = 0;
+	if (p->moves < STANDING_END_MOVES || is_slow(p) || step_uj ||
+	    (!bad && !must_have_moved(p, step_uj)) ||
+	    lack_ns < patience_ns(t, p, STANDING_END_PACES, least_ns))
+		return;
+	p->end_doubt = (uint8_t)(bad ? bad : DOUBT_SILENT);
+	p->end_ns = lack_ns;
+}
+
 static void assess_readable(struct standing *s, struct standing_part *p, const struct standing_tick *t,
 			    const struct part *in)
 {
+	uint64_t least_ns = is_slow(p) ? STANDING_SLOW_NS : STANDING_NS;
 	bool is_stuck = is_power_stuck(p, t, in);
 
 	if (in->energy_uj)
@@ -245,8 +291,10 @@ static void assess_readable(struct standing *s, struct standing_part *p, const s
 		restart_wait(p);
 	else
 		note_still(p, t);
-	if (is_stuck || (p->ticks >= STANDING_TICKS && p->still_ns >= patience_ns(t, p) &&
-			 must_have_moved(p, in->step_uj)))
+	assess_end(p, t, in->step_uj, DOUBT_NONE);
+	if (is_stuck ||
+	    (p->ticks >= STANDING_TICKS && p->still_ns >= patience_ns(t, p, STANDING_PACES, least_ns) &&
+	     must_have_moved(p, in->step_uj)))
 		p->doubt = (uint8_t)standing_kind(s, p);
 	else if (in->energy_uj || !is_still_kind(p->doubt))
 		p->doubt = in->is_partial || in->is_unsure ? DOUBT_PARTIAL : DOUBT_NONE;
@@ -268,15 +316,17 @@ static void assess_part(struct standing *s, const struct standing_tick *t, const
 	p->bad_ns += t->dt_ns;
 	if (in->energy_uj)
 		note_move(p);
+	assess_end(p, t, in->step_uj, in->is_unread ? DOUBT_LOST : DOUBT_SILENT);
 	if (p->bad_ns >= STANDING_LOST_NS && !is_still_kind(p->doubt))
 		p->doubt = in->is_unread ? DOUBT_LOST : DOUBT_SILENT;
 	else if (in->is_unsure && p->doubt < DOUBT_PARTIAL)
 		p->doubt = DOUBT_PARTIAL;
 }
 
-static void assess_missing(struct standing_part *p, uint64_t dt_ns)
+static void assess_missing(struct standing_part *p, const struct standing_tick *t)
 {
-	p->bad_ns += dt_ns;
+	p->bad_ns += t->dt_ns;
+	assess_end(p, t, /* step_uj= */ 0, DOUBT_LOST);
 	if (p->bad_ns >= STANDING_LOST_NS && !is_still_kind(p->doubt))
 		p->doubt = DOUBT_LOST;
 }
@@ -334,7 +384,7 @@ void standing_assess(struct standing *s, const struct standing_tick *t)
 		assess_part(s, t, &t->part[i]);
 	for (i = 0; i < s->n; i++) {
 		if (!s->part[i].is_seen)
-			assess_missing(&s->part[i], t->dt_ns);
+			assess_missing(&s->part[i], t);
 		log_part(&s->part[i], t->now_ns);
 	}
 }

@@ -13,6 +13,10 @@
  *	BMC, site's meter	the parts, or STANDING_NODE_MW, used STANDING_SLOW_UJ and two of the
  *			counter's steps: such counters may count in kWh
  *
+ * A step may end before that. If a counter moved several times, and now shows nothing for STANDING_END_NS
+ * or STANDING_END_PACES of its pauses although it must, or cannot be read for so long, then a step that
+ * ends lacks what it used since. So the part is in doubt for steps that end, but not for those that go on.
+ *
  * A power reading stands still if it did not change although the node was nearly idle for
  * STANDING_SWING_NS, and busy for as long. A part in doubt stays in doubt until its sensor moves, over
  * restarts of slurmd, too. A source may say itself that it cannot tell all (struct part).
@@ -31,6 +35,10 @@
 #define STANDING_PACES 3
 #define STANDING_PACE_MAX_NS UINT64_C(60000000000)
 #define STANDING_TICKS 3
+#define STANDING_END_NS UINT64_C(1000000000)
+#define STANDING_END_GPU_NS UINT64_C(3000000000) /* only at times is it known whether a GPU works */
+#define STANDING_END_PACES 5
+#define STANDING_END_MOVES 3 /* until then a counter's pauses are not known */
 #define STANDING_BUSY_NS UINT64_C(1000000000)
 #define STANDING_BUSY_SHARE 20 /* less than this part of one CPU is noise */
 /* At most a watt for the longest STANDING_NS: any part that is switched on draws more. */
@@ -53,7 +61,10 @@ struct standing_part {
 	uint8_t scope; /* enum part_scope */
 	bool is_seen;  /* in this tick */
 	bool has_counted;
-	uint8_t doubt;	    /* enum doubt */
+	uint8_t moves;	   /* that were seen, at most STANDING_END_MOVES */
+	uint8_t doubt;	   /* enum doubt */
+	uint8_t end_doubt; /* the same for steps that end now; they lack what was used for end_ns */
+	uint64_t end_ns;
 	uint32_t ticks;	    /* since it moved, in which something spoke against it */
 	uint64_t still_ns;  /* since it moved, while it could be read; of a GPU, while it worked */
 	uint64_t pace_ns;   /* the longest still_ns after which it moved */
@@ -96,5 +107,7 @@ void standing_assess(struct standing *s, const struct standing_tick *t);
 /* Returns what is in doubt of a part. */
 enum doubt standing_doubt(const struct standing *s, enum domain d, unsigned int unit, enum source_id source,
 			  enum part_scope scope);
+/* Sets doubt, end_doubt and end_lack_ns of PART, by its sensor and by that of the whole node. */
+void standing_mark(const struct standing *s, struct part *part);
 
 #endif

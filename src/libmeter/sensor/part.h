@@ -81,7 +81,9 @@ struct part {
 	uint64_t step_uj;
 	/* Only in a source's reading of power: changes when the sensor's value does. 0: not known. */
 	uint64_t shown;
-	uint8_t doubt; /* enum doubt; sources_assess() sets it */
+	/* sources_assess() sets these: enum doubt, and the same for steps that end now. */
+	uint8_t doubt, end_doubt;
+	uint64_t end_lack_ns; /* the time whose energy such steps lack */
 	/* The time in which energy_uj was used, if longer than the tick; else 0. partbook_note() sets it. */
 	uint64_t used_ns;
 };

@@ -379,6 +379,45 @@ static void test_life(void)
 	unlink(path);
 }
 
+/* The counter has stood still for 3 s when two of three steps end: these lack energy. */
+static void test_end_doubt(void)
+{
+	struct fake_sampler f;
+	struct ledger *l = NULL;
+	struct errmsg err = { 0 };
+	uint64_t t = clock_mono_ns();
+	struct ledger_identity id = ident(7, 0);
+	unsigned int slot[3];
+	struct account a[3];
+	unsigned int i;
+
+	is_int(fake_start(&f, dir, "n1", &err), 0, "sampler");
+	is_int(fake_tick(&f, t, 0, 0), 0, "base");
+	is_int(ledger_open(dir, "n1", true, &l, &err), 0, "stepd");
+	for (i = 0; i < 3; i++) {
+		id.step_id = i;
+		claim_at(l, &id, t + (i == 2 ? 3 * S : 0), &slot[i]);
+		if (i == 1)
+			is_int(fake_tick(&f, t + 3 * S, 10000000, 0), 0, "tick");
+	}
+	f.is_due = true;
+	close_at(l, slot[1], t + 4 * S, S);
+	close_at(l, slot[2], t + 4 * S, S);
+	is_int(fake_tick(&f, t + 4 * S, 0, 0), 0, "tick");
+	for (i = 0; i < 3; i++)
+		is_int(ledger_step_energy(l, slot[i], &a[i]), 0, "energy");
+	is_u64(a[0].doubt[DOMAIN_CPU], DOUBT_NONE, "a step that goes on is not in doubt");
+	is_u64(a[1].doubt[DOMAIN_CPU], DOUBT_SILENT, "one that ends is");
+	is_u64(a[1].lost_ns, 3 * S, "  it lacks three seconds");
+	is_u64(a[2].lost_ns, 1 * S, "  a shorter one all its time");
+	is_u64(a[1].doubt[DOMAIN_DRAM], DOUBT_NONE, "another domain does not matter");
+	for (i = 0; i < 3; i++)
+		ledger_leave(l, slot[i]);
+	ledger_close(l);
+	fake_stop(&f);
+	unlink(path);
+}
+
 /* From when on the CPU time was used that is read for a step. */
 static void test_told(void)
 {
@@ -720,6 +759,7 @@ int main(void)
 	test_damage();
 	test_replaced();
 	test_life();
+	test_end_doubt();
 	test_told();
 	test_memory();
 	test_requeue();

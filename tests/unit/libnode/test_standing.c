@@ -106,6 +106,17 @@ static enum doubt doubt_of(const struct node *n, const struct part *p)
 			      (enum part_scope)p->scope);
 }
 
+/* The same for a step that ends now. */
+static enum doubt end_doubt_of(const struct node *n, const struct part *p, uint64_t *ret_lack_ns)
+{
+	struct part mark = *p;
+
+	standing_mark(&n->s, &mark);
+	if (ret_lack_ns)
+		*ret_lack_ns = mark.end_lack_ns;
+	return (enum doubt)(mark.end_doubt > mark.doubt ? mark.end_doubt : mark.doubt);
+}
+
 static void has_gpu(struct node *n, unsigned int unit, uint64_t mw, uint64_t ppm)
 {
 	struct gpu_reading *g = &n->gpu[n->ngpus++];
@@ -354,6 +365,60 @@ static void test_restart(void)
 	is_int(doubt_of(&n, p), DOUBT_NONE, "a source that is not used is forgotten");
 }
 
+/* A step that ends before the verdict lacks what it used since the counter last moved. */
+static void test_end(void)
+{
+	uint64_t lack_ns;
+	struct node n;
+	struct part *p;
+
+	init(&n);
+	p = has(&n, SOURCE_RAPL, DOMAIN_CPU, 0, 50 * W);
+	busy(&n, 4 * S, 0);
+	seconds(&n, 5);
+	is_int(end_doubt_of(&n, p, &lack_ns), DOUBT_NONE, "a step that ends while the counter moves");
+	p->energy_uj = 0;
+	seconds(&n, 2);
+	is_int(end_doubt_of(&n, p, &lack_ns), DOUBT_SILENT, "it stops: a step that ends now lacks energy");
+	is_u64(lack_ns, 2 * S, "  of two seconds");
+	is_int(doubt_of(&n, p), DOUBT_NONE, "  one that goes on may get it later");
+	p->is_unread = true;
+	seconds(&n, 1);
+	is_int(end_doubt_of(&n, p, &lack_ns), DOUBT_LOST, "it cannot be read");
+	p->is_unread = false;
+	p->energy_uj = 200 * W;
+	seconds(&n, 1);
+	is_int(end_doubt_of(&n, p, &lack_ns), DOUBT_NONE, "the counter moves again");
+	p->energy_uj = 0;
+	seconds(&n, 9);
+	is_int(end_doubt_of(&n, p, &lack_ns), DOUBT_NONE, "it is known now that it may pause");
+
+	init(&n);
+	p = has(&n, SOURCE_RAPL, DOMAIN_CPU, 0, 50 * W);
+	seconds(&n, 5);
+	p->energy_uj = 0;
+	seconds(&n, 5);
+	is_int(end_doubt_of(&n, p, NULL), DOUBT_NONE, "a counter that stands still while nothing works");
+
+	init(&n);
+	p = has(&n, SOURCE_REDFISH, DOMAIN_N, 0, 300 * W);
+	busy(&n, 4 * S, 0);
+	seconds(&n, 5);
+	p->energy_uj = 0;
+	seconds(&n, 20);
+	is_int(end_doubt_of(&n, p, NULL), DOUBT_NONE, "a BMC may take its time");
+
+	init(&n);
+	p = has(&n, SOURCE_NVML, DOMAIN_GPU, 0, 300 * W);
+	has_gpu(&n, 0, 300000, 950000);
+	seconds(&n, 5);
+	p->energy_uj = 0;
+	seconds(&n, 2);
+	is_int(end_doubt_of(&n, p, NULL), DOUBT_NONE, "a GPU that shows nothing for 2 s");
+	seconds(&n, 1);
+	is_int(end_doubt_of(&n, p, NULL), DOUBT_SILENT, "  for 3 s, while it works");
+}
+
 /* --- random nodes ----------------------------------------------------------------------- */
 
 enum fault { FAULT_NONE, FAULT_FROZEN, FAULT_UNREAD, FAULT_LATE, FAULT_GONE, FAULTS };
@@ -364,7 +429,10 @@ struct plan {
 	unsigned int pause;	  /* it shows energy every so many ticks */
 	uint64_t idle_uj, load_uj;
 	uint64_t missed_uj, pending_uj;
+	unsigned int still; /* ticks since it last showed energy */
+	uint64_t still_busy_ns;
 	bool has_shown;
+	unsigned int shown;  /* ticks with energy */
 	unsigned int worked; /* ticks, with the fault */
 };
 
@@ -397,11 +465,31 @@ static void show(struct plan *p, unsigned int t, uint64_t uj, struct part *ret)
 	if (is_bad && p->fault == FAULT_FROZEN)
 		p->pending_uj = 0; /* lost for good */
 	p->has_shown |= ret->energy_uj != 0;
+	p->shown += ret->energy_uj != 0;
+}
+
+/* Steps that end beside a frozen counter, and of these, those that nothing marks. */
+static unsigned int ends, unmarked, unmarked_before;
+
+/* Returns false if a step that ends now lacks the energy of a CPU for seconds and nobody says so. */
+static bool note_end(const struct node *n, struct plan *p, const struct part *part)
+{
+	bool is_marked = end_doubt_of(n, part, NULL) != DOUBT_NONE;
+
+	p->still = part->energy_uj ? 0 : p->still + 1;
+	p->still_busy_ns = part->energy_uj ? 0 : p->still_busy_ns + n->socket_ns[part->unit];
+	if (part->domain != DOMAIN_CPU || p->fault != FAULT_FROZEN || !p->has_shown || !p->still ||
+	    p->still_busy_ns < S)
+		return true;
+	ends++;
+	unmarked += !is_marked;
+	unmarked_before += doubt_of(n, part) == DOUBT_NONE;
+	return is_marked || p->still < 4 || p->shown < STANDING_END_MOVES;
 }
 
 /*
  * A random node with its broken sensors. Returns 1 if a healthy part was ever in doubt, 2 if a broken one
- * that lacked much was in none at the end.
+ * that lacked much was in none at the end, 4 if a step that ended lacked much and nothing said so.
  */
 static unsigned int run_history(void)
 {
@@ -449,8 +537,10 @@ static unsigned int run_history(void)
 		}
 		seconds(&n, 1);
 		for (i = 0; i < all; i++)
-			if (!plan[i].fault && doubt_of(&n, &n.part[i]))
+			if (!plan[i].fault && end_doubt_of(&n, &n.part[i], NULL))
 				bad |= 1;
+			else if (!note_end(&n, &plan[i], &n.part[i]))
+				bad |= 4;
 	}
 	for (i = 0; i < n.n; i++) {
 		const struct plan *p = &plan[i];
@@ -470,7 +560,7 @@ int main(void)
 {
 	const char *text = getenv("STANDING_SEED");
 	uint64_t seed = text ? strtoull(text, NULL, 0) : clock_wall_ns();
-	unsigned int accused = 0, missed = 0;
+	unsigned int accused = 0, missed = 0, silent = 0;
 	unsigned int i;
 
 	logger_set_sink(note_line);
@@ -482,6 +572,7 @@ int main(void)
 	test_power();
 	test_lost();
 	test_restart();
+	test_end();
 	rng = seed;
 	diag("%d random nodes; again with STANDING_SEED=%" PRIu64, HISTORIES, seed);
 	for (i = 0; i < HISTORIES; i++) {
@@ -489,8 +580,12 @@ int main(void)
 
 		accused += bad & 1;
 		missed += bad >> 1 & 1;
+		silent += bad >> 2 & 1;
 	}
 	is_u64(accused, 0, "a healthy part is never in doubt");
 	is_u64(missed, 0, "a broken one always is");
+	diag("%u ends of steps beside a frozen counter: %u not marked, %u by the verdict alone", ends,
+	     unmarked, unmarked_before);
+	is_u64(silent, 0, "no step lacks the energy of seconds without a mark");
 	return done_testing();
 }

@@ -28,6 +28,7 @@ struct fake_sampler {
 	struct book_line *line;		/* of the last tick */
 	size_t nlines;
 	bool is_lost;	/* a source is */
+	bool is_due;	/* steps that end lack the energy of 3 s */
 	bool is_silent; /* the CPU's sensor shows nothing */
 	uint64_t lag_ns;
 	uint64_t dram_idle_mw;
@@ -84,7 +85,12 @@ static inline int fake_book(struct fake_sampler *f, uint64_t now, uint64_t cpu_u
 				  .doubt = { f->is_lost ? DOUBT_LOST : DOUBT_NONE },
 				  .lag_ns = f->lag_ns };
 	struct part part[] = {
-		{ .domain = DOMAIN_CPU, .source = SOURCE_RAPL, .idle_mw = 10000, .used_ns = f->cpu_ns },
+		{ .domain = DOMAIN_CPU,
+		  .source = SOURCE_RAPL,
+		  .idle_mw = 10000,
+		  .used_ns = f->cpu_ns,
+		  .end_doubt = f->is_due ? DOUBT_SILENT : DOUBT_NONE,
+		  .end_lack_ns = f->is_due ? 3 * NSEC_PER_SEC : 0 },
 		{ .domain = DOMAIN_DRAM, .source = SOURCE_MODEL, .idle_mw = f->dram_idle_mw },
 	};
 	size_t i;
