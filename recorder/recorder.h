@@ -7,6 +7,7 @@
  *	recorder_question.c	questions to slurmdbd and slurmctld that wait for an answer
  *	recorder_inbox.c	moves job ends from the inbox to the store
  *	recorder_jobs.c		asks slurmdbd about ended jobs and writes their records
+ *	recorder_defaults.c	nodes whose ceems.conf has no emission factor
  *	recorder_reconcile.c	finds job ends that slurmctld or the inbox lost
  *	recorder_upkeep.c	deletes rows of the store that are no longer needed, and updates the marker
  *	recorder_marker.c	tells the recorder of the backup controller what is delivered
@@ -33,6 +34,9 @@
 
 /* The largest number of jobs that are asked for at one time: ten questions of SLURMDB_ASK_MAX jobs each. */
 #define RECORDER_ASKED_MAX 1000
+
+/* How many nodes without the site's emission factor are named, or sets of nodes. */
+#define RECORDER_DEFAULT_NODES 16
 
 struct asked_job {
 	uint64_t tag; /* tag of the answer to wait for */
@@ -104,6 +108,15 @@ struct recorder {
 	} reconcile;
 
 	struct recorder_factors factors;
+	struct {
+		struct default_node {
+			char nodes[128];	 /* record_emissions.default_nodes */
+			uint64_t seen_s, said_s; /* seconds since the epoch; 0: not since the start */
+		} node[RECORDER_DEFAULT_NODES];
+		size_t n;
+		uint64_t saved_s;
+		uint64_t records; /* since the recorder started */
+	} defaults;
 	struct record_names names;
 	struct deliveries *sinks;
 	struct marker *marker;
@@ -168,6 +181,16 @@ bool recorder_inbox_take(struct recorder *r, uint64_t now_ns);
  */
 bool recorder_jobs_run(struct recorder *r, uint64_t now_ns);
 void recorder_jobs_fini(struct recorder *r);
+/* --- recorder_defaults.c ------------------------------------------------------------------------- */
+
+/* Reads from the store which nodes charged the world mean before the start. Returns 0 or -errno. */
+int recorder_defaults_load(struct recorder *r, struct errmsg *err);
+/*
+ * Counts a record whose NODES charged the world mean. They are logged once a day, and kept in the store for
+ * `ceems check`. Call it in a transaction.
+ */
+int recorder_defaults_saw(struct recorder *r, const char *nodes, struct errmsg *err);
+
 /* --- recorder_reconcile.c ------------------------------------------------------------------------ */
 
 /*

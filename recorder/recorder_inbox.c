@@ -34,6 +34,8 @@ int recorder_inbox_load(struct recorder *r, struct errmsg *err)
 	if (rc == 0)
 		rc = recorder_load_meta(r, META_HOOK, &r->hook, sizeof(r->hook), &found, err);
 	if (rc == 0)
+		rc = recorder_defaults_load(r, err);
+	if (rc == 0)
 		rc = recorder_reconcile_load(r, err);
 	store_rollback(r->store);
 	return rc;

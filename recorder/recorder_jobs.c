@@ -108,6 +108,8 @@ static int jobs_write(struct recorder *r, const struct store_job *job, struct sl
 		record->steps_known = true;
 	rc = record_finish(record, r->site.flags & SITE_UNMEASURED, factors_now(&r->factors), &r->settings,
 			   &r->names);
+	if (rc == 0 && *record->emissions.default_nodes)
+		rc = recorder_defaults_saw(r, record->emissions.default_nodes, err);
 	if (rc == 0)
 		rc = store_put_record(r->store, job->key, record, err);
 	else

@@ -73,6 +73,7 @@ static void prom_put_jobs(const struct recorder *r, struct prom *p, const struct
 	prom_put(p, prom_of(CONTROLLER_RECORDS), r->total.records[0], ",state=\"open\"");
 	prom_put_plain(p, CONTROLLER_CORRECTIONS, r->total.corrected);
 	prom_put_plain(p, CONTROLLER_GIVEN_UP, r->ngiven_up);
+	prom_put_plain(p, CONTROLLER_DEFAULT_FACTOR, r->defaults.records);
 }
 
 static void prom_put_store(const struct recorder *r, struct prom *p, const struct store_counts *c)

@@ -68,6 +68,11 @@ struct record_emissions {
 	char market_source[64];
 	struct maybe_u64 embodied_ng; /* the job's share of making the machines */
 	char embodied_source[64];
+	/*
+	 * nodes that charged the world mean although the site has a factor, a hostlist; "some of LIST": not
+	 * known which; empty: none. In neither JSON nor SQL
+	 */
+	char default_nodes[128];
 };
 
 /*

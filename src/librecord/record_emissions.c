@@ -59,10 +59,32 @@ static void record_emissions_estimate(const struct life *l, const struct factor_
 		set_missing(f, link_of(i), by_step[i]);
 }
 
+/*
+ * Whether a node charged the world mean though CHAIN has the site's factor: its ceems.conf is missing, or is
+ * another one. What other nodes of the same job charged cannot be told apart, as that node may have no PUE,
+ * either.
+ */
+static bool is_charged_by_default(const struct life *l, const struct factor_chain *chain)
+{
+	return chain && chain->fixed.kind != EMISSION_DEFAULT && l->start &&
+	       values_has(l->f, METRIC_ENERGY) && has_link(l->f, FACTOR_DEFAULT);
+}
+
+static void forget_charges(struct values *f)
+{
+	unsigned int m;
+
+	metric_foreach(m)
+		if (metric_table[m].kind == KIND_EMISSIONS || metric_table[m].kind == KIND_FACTOR)
+			values_miss(f, (enum metric)m, REASON_NO_FACTOR);
+}
+
 static void complete(const struct life *l, const struct factor_chain *chain, const struct settings *s)
 {
 	if (!values_has(l->f, METRIC_ENERGY))
 		return;
+	if (is_charged_by_default(l, chain))
+		forget_charges(l->f);
 	if (s->market_mg_per_kwh != SETTINGS_NO_MARKET)
 		set_missing(l->f, METRIC_CO2E_MARKET,
 			    emission_ng(l->f->value[METRIC_ENERGY], s->market_mg_per_kwh * EMISSION_UG_PER_MG,
@@ -307,26 +329,63 @@ static void put_market(const struct settings *s, struct record_emissions *e)
 	(void)snprintf(e->market_source, sizeof(e->market_source), "%s", s->market_source);
 }
 
+/* A step without an end was open when slurmdbd was asked; it lasted as long as the job. */
+static struct life life_of_step(const struct record *r, struct record_step *step)
+{
+	if (!step->start)
+		return (struct life){ &step->values, r->start, r->end };
+	return (struct life){ &step->values, step->start, step->end ? step->end : r->end };
+}
+
+/* Whether all energy, rounded to joules per node, was charged with the world mean. */
+static bool is_all_default(const struct values *f, uint32_t nodes)
+{
+	uint64_t slack_uj = (nodes ? nodes : 1) * UJ_PER_J;
+
+	return f->value[METRIC_DEFAULT_FACTOR] + slack_uj >= f->value[METRIC_ENERGY];
+}
+
+/* Sets default_nodes: of the job, or of the first step whose nodes all charged the world mean. */
+static void name_default_nodes(struct record *r, const struct factor_chain *chain)
+{
+	struct life job = { &r->values, r->start, r->end };
+	const char *some = is_charged_by_default(&job, chain) ? "some of " : NULL;
+	const char *nodes = r->nodes;
+	size_t i;
+
+	if (some && (r->total_nodes == 1 || is_all_default(job.f, r->total_nodes)))
+		some = "";
+	for (i = 0; i < r->nsteps && (!some || *some); i++) {
+		struct life life = life_of_step(r, &r->steps[i]);
+
+		if (!r->steps[i].nodes || !is_charged_by_default(&life, chain))
+			continue;
+		some = "some of ";
+		if (r->steps[i].nnodes == 1 || is_all_default(life.f, r->steps[i].nnodes)) {
+			some = "";
+			nodes = r->steps[i].nodes;
+		}
+	}
+	if (some)
+		(void)snprintf(r->emissions.default_nodes, sizeof(r->emissions.default_nodes), "%s%s", some,
+			       nodes ? nodes : "unknown nodes");
+}
+
 void record_emissions_fill(struct record *r, const struct factor_chain *chain, const struct settings *s)
 {
 	struct record_emissions *e = &r->emissions;
+	struct life job = { &r->values, r->start, r->end };
 	struct origin o = { .e = e };
 	size_t i;
 
 	*e = (struct record_emissions){ .pue_milli = s->pue_milli };
-	if (values_has(&r->values, METRIC_CO2E))
+	name_default_nodes(r, chain);
+	if (values_has(&r->values, METRIC_CO2E) && !is_charged_by_default(&job, chain))
 		e->method = CO2E_PER_TICK;
-	complete(&(struct life){ &r->values, r->start, r->end }, chain, s);
+	complete(&job, chain, s);
 	for (i = 0; i < r->nsteps; i++) {
-		struct record_step *step = &r->steps[i];
-		/*
-		 * a step without an end was open when slurmdbd was asked; it lasted as long as the
-		 * job
-		 */
-		struct life life = { &step->values, step->start, step->end ? step->end : r->end };
+		struct life life = life_of_step(r, &r->steps[i]);
 
-		if (!life.start)
-			life = (struct life){ &step->values, r->start, r->end };
 		complete(&life, chain, s);
 	}
 	put_market(s, e);

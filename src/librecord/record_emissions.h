@@ -12,9 +12,10 @@
 
 /*
  * Completes the emissions of R, whose metric values must have the final energy. Emissions computed
- * by the nodes stay (CO2E_PER_TICK). Otherwise the energy of the job and of each step counts as
- * spread evenly over its run time. It is multiplied by CHAIN's factors for that time
- * (CO2E_MEAN_POWER). With CHAIN NULL no location-based emissions are added.
+ * by the nodes stay (CO2E_PER_TICK), unless a node charged the world mean, for want of a Country in
+ * its ceems.conf, and CHAIN has the site's; default_nodes then names it. Otherwise the energy of the
+ * job and of each step counts as spread evenly over its run time. It is multiplied by CHAIN's factors
+ * for that time (CO2E_MEAN_POWER). With CHAIN NULL no location-based emissions are added.
  *
  * The mean factor is emissions / energy. Both are rounded on each node, to micrograms and joules,
  * so a small job allows a range of factors. The factors of CHAIN in the job's time narrow that

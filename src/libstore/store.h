@@ -25,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <inttypes.h>
 #include <stdint.h>
 
 #include "src/libutil/errmsg.h"
@@ -204,6 +205,15 @@ void store_end_waits(struct store *s);
 #define STORE_META_INBOX "inbox"
 /* uint64_t: when the store was made. Jobs that ended before are not the recorder's. */
 #define STORE_META_BEGUN "begun"
+/*
+ * lines "TIME NODES": nodes whose jobs they charged with the world mean although the site has an emission
+ * factor (record_emissions.default_nodes), and when the last record of such a job was made, in seconds since
+ * the epoch
+ */
+#define STORE_META_DEFAULT_NODES "default_nodes"
+#define STORE_DEFAULT_NODES_MAX 4096 /* bytes of all lines */
+/* for sscanf() of a line: a uint64_t, char[128], and how long the line is */
+#define STORE_DEFAULT_NODES_LINE "%" SCNu64 " %127[^\n]\n%n"
 
 /*
  * Reads the value NAME (such as STORE_META_INBOX) into BUF. Returns 1 and the length in *RET_LEN,

@@ -165,6 +165,12 @@ silent CeemsFactorStale 5h <<E
 ceems_emission_factor_age_seconds{hostname="n1",region="FR",kind="average",step="fresh"} 600+0x300
 ceems_emission_factor_age_seconds{hostname="n1",region="FR",kind="marginal",step=""} 0+60x300
 E
+fires CeemsFactorMissingOnNodes 1h <<E
+ceems_recorder_default_factor_records_total{hostname="c"} 0+0x30 1+0x60
+E
+silent CeemsFactorMissingOnNodes 3h <<E
+ceems_recorder_default_factor_records_total{hostname="c"} 0+0x30 1+0x180
+E
 fires CeemsFactorUpdateFails 6h <<E
 ceems_factors_last_run_timestamp_seconds{hostname="c"} 600+0x360
 ceems_factors_failed_zones{hostname="c"} 0+0x360

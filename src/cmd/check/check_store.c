@@ -169,6 +169,44 @@ static void store_check_sink(struct check *c, struct store_view *v, const char *
 	check_warn(c, name, check_hint_system(hint), "has refused %" PRIu64 " records", k.refused);
 }
 
+#define DEFAULT_NODES_SECONDS (24 * 3600)
+
+/* Names nodes that charged the world mean within a day, as ceems-recorder noted. */
+static void store_check_defaults(struct check *c, struct store_view *v)
+{
+	char text[STORE_DEFAULT_NODES_MAX + 1];
+	char list[256] = "";
+	char nodes[128];
+	uint64_t now = (uint64_t)time(NULL);
+	const char *line = text;
+	bool more = false;
+	size_t len = 0;
+	uint64_t seen;
+	int n;
+
+	if (store_view_meta(v, STORE_META_DEFAULT_NODES, text, sizeof(text) - 1, &len, NULL) <= 0)
+		return;
+	text[len] = '\0';
+	for (; sscanf(line, STORE_DEFAULT_NODES_LINE, &seen, nodes, &n) == 2; line += n) {
+		size_t used = strlen(list);
+
+		if (seen + DEFAULT_NODES_SECONDS < now)
+			continue;
+		if (used + strlen(nodes) + 3 < sizeof(list))
+			(void)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", nodes);
+		else
+			more = true;
+	}
+	if (*list)
+		check_warn(
+			c, "emissions",
+			check_hint_system("copy ceems.conf to these nodes, run ceems check there, and "
+					  "restart slurmd"),
+			"%s%s charged jobs of the last day with the world mean: no ceems.conf there, or none "
+			"with Country; records have the factor of this host, sacct does not",
+			list, more ? " and others" : "");
+}
+
 static void store_check_content(struct check *c, struct store_view *v, bool has_writer)
 {
 	const char *list = c->settings.sinks;
@@ -182,6 +220,7 @@ static void store_check_content(struct check *c, struct store_view *v, bool has_
 		return;
 	}
 	store_check_room(c, status.used_bytes);
+	store_check_defaults(c, v);
 	if (has_writer && status.overdue && (uint64_t)time(NULL) > status.oldest_due + LAG_SECONDS)
 		check_warn(c, "recorder", check_hint_system("ceems-recorder's log says why"),
 			   "%" PRIu64

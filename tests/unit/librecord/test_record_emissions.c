@@ -91,6 +91,79 @@ static void test_unknown(void)
 	record_destroy(r);
 }
 
+/* A node without ceems.conf charged 475 g/kWh where the controller says 60. */
+static void charge_default(struct values *f, uint64_t energy_j, uint64_t default_j)
+{
+	values_set(f, METRIC_ENERGY, energy_j * J);
+	values_set(f, METRIC_CPU_ENERGY, energy_j * J);
+	values_set(f, METRIC_DEFAULT_FACTOR, default_j * J);
+	values_set(f, METRIC_STATIC_FACTOR, (energy_j - default_j) * J);
+	values_set(f, METRIC_FRESH_FACTOR, 0);
+	values_set(f, METRIC_LAST_FACTOR, 0);
+	values_set(f, METRIC_CO2E, emission_ng(default_j * J, 475000000, 1000));
+	values_set(f, METRIC_CPU_CO2E, f->value[METRIC_CO2E]);
+}
+
+static void test_default(void)
+{
+	struct factor_chain world = chain;
+	struct record *r = job(T + 500000, T + 500010, 3600);
+
+	charge_default(&r->values, 3600, 3600);
+	r->nodes = strdup("n1");
+	r->nsteps = 1;
+	r->steps = calloc(1, sizeof(*r->steps));
+	values_init(&r->steps[0].values);
+	charge_default(&r->steps[0].values, 1800, 1800);
+	record_emissions_fill(r, &chain, &settings);
+	is_u64(r->values.value[METRIC_CO2E], 60 * MG, "the world mean gives way to the site's factor");
+	is_u64(r->values.value[METRIC_CPU_CO2E], 60 * MG, "in the parts, too");
+	is_u64(r->values.value[METRIC_DEFAULT_FACTOR], 0, "no joule is left to the world mean");
+	is_u64(r->values.value[METRIC_STATIC_FACTOR], 3600 * J, "all are by the yearly mean");
+	is_u64(r->steps[0].values.value[METRIC_CO2E], 30 * MG, "and those of the step");
+	is_int(r->emissions.method, CO2E_MEAN_POWER, "the method says that the nodes did not compute it");
+	is_origin(r, "static", "life-cycle", "Ember", "the origin is the site's");
+	is_factor(r, 60000000, "the factor");
+	is_str(r->emissions.default_nodes, "n1", "the node is named");
+	record_destroy(r);
+
+	/* two nodes, of which one has ceems.conf; the second step ran on the other alone */
+	r = job(T + 500000, T + 500010, 7200);
+	r->total_nodes = 2;
+	charge_default(&r->values, 7200, 3600);
+	r->nodes = strdup("n[1-2]");
+	record_emissions_fill(r, &chain, &settings);
+	is_u64(r->values.value[METRIC_CO2E], 120 * MG, "one of two nodes: all of the job is computed anew");
+	is_str(r->emissions.default_nodes, "some of n[1-2]", "it is not known which");
+	charge_default(&r->values, 7200, 3600);
+	r->nsteps = 2;
+	r->steps = calloc(2, sizeof(*r->steps));
+	values_init(&r->steps[0].values);
+	values_init(&r->steps[1].values);
+	charge_default(&r->steps[0].values, 100, 0);
+	charge_default(&r->steps[1].values, 100, 100);
+	r->steps[0].nodes = strdup("n1");
+	r->steps[1].nodes = strdup("n2");
+	r->steps[0].nnodes = r->steps[1].nnodes = 1;
+	record_emissions_fill(r, &chain, &settings);
+	is_str(r->emissions.default_nodes, "n2", "a step tells which");
+	is_u64(r->steps[0].values.value[METRIC_CO2E], 0, "a step of the other node keeps what that charged");
+	record_destroy(r);
+
+	/* the site has no factor either, or this is no place that knows it */
+	emission_world(&world.fixed);
+	world.series = NULL;
+	r = job(T + 500000, T + 500010, 3600);
+	charge_default(&r->values, 3600, 3600);
+	record_emissions_fill(r, &world, &settings);
+	is_u64(r->values.value[METRIC_CO2E], 475 * MG, "without Country here, the world mean stays");
+	is_str(r->emissions.default_nodes, "", "and no node is named");
+	is_int(r->emissions.method, CO2E_PER_TICK, "the nodes computed it");
+	record_emissions_fill(r, NULL, &settings);
+	is_u64(r->values.value[METRIC_CO2E], 475 * MG, "without a chain, too");
+	record_destroy(r);
+}
+
 static void test_mean_power(void)
 {
 	struct record *r = job(T, T + 20, 1000);
@@ -270,6 +343,7 @@ int main(void)
 	settings.pue_milli = 1000;
 	settings.market_mg_per_kwh = SETTINGS_NO_MARKET;
 	test_unknown();
+	test_default();
 	test_mean_power();
 	test_per_tick();
 	test_beside();

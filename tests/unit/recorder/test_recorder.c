@@ -502,6 +502,85 @@ static void test_alone(void)
 	has_record(4, 2, true, true, "and corrected");
 }
 
+static unsigned int nlines; /* logged about nodes without the site's factor */
+static char default_line[512];
+
+static void keep_default_lines(enum logger_level level, const char *line)
+{
+	if (level != LOGGER_ERROR || !strstr(line, "world mean"))
+		return;
+	nlines++;
+	(void)snprintf(default_line, sizeof(default_line), "%s", line);
+}
+
+/* A job of 3.6 kJ on NODE, which charged it with the world mean. */
+static void end_by_default(uint32_t job_id, const char *node)
+{
+	struct record *record = row(job_id, wall, true);
+	struct values *f = &record->steps[0].values;
+
+	record->energy.row_j.value = 3600;
+	record->nodes = strdup(node);
+	record->total_nodes = 1;
+	record->steps[0].nodes = strdup(node);
+	record->steps[0].nnodes = 1;
+	values_set(f, METRIC_ENERGY, 3600 * UINT64_C(1000000));
+	values_set(f, METRIC_DEFAULT_FACTOR, 3600 * UINT64_C(1000000));
+	values_set(f, METRIC_CO2E, 475000000);
+	tell(INBOX_END, job_id, wall);
+	run(2);
+	answer(&dbd, question(&dbd), SLURMDB_JOB, SLURMDB_FINAL, record);
+	run(0);
+}
+
+static void test_default_factor(void)
+{
+	struct recorder_factors before = r.factors;
+	struct record *got = NULL;
+	struct errmsg err = { 0 };
+	char name[16];
+	int i;
+
+	r.factors.has_chain = true;
+	r.factors.chain.fixed = (struct emission_factor){ .mg_per_kwh = 44000,
+							  .kind = EMISSION_STATIC,
+							  .region = "FR" };
+	logger_set_sink(keep_default_lines);
+	end_by_default(201, "n1");
+	is_u64(records(201, &got), 1, "a job whose node has no ceems.conf has a record");
+	if (got)
+		ok(got->values.value[METRIC_CO2E] == 44000000 && got->emissions.method == CO2E_MEAN_POWER,
+		   "with this host's factor: %" PRIu64 " ng", got->values.value[METRIC_CO2E]);
+	record_destroy(got);
+	ok(nlines == 1 && strstr(default_line, "n1: ") && strstr(default_line, "FR"), "the node is named: %s",
+	   default_line);
+	end_by_default(202, "n1");
+	is_u64(nlines, 1, "once a day");
+	end_by_default(203, "n2");
+	is_u64(nlines, 2, "and node");
+	run(86400);
+	end_by_default(204, "n1");
+	is_u64(nlines, 3, "the next day again");
+	is_u64(r.defaults.records, 4, "the metric counts the records");
+	r.defaults.n = 0;
+	ok(store_begin_read(r.store, &err) == 0 && recorder_defaults_load(&r, &err) == 0,
+	   "read from the store");
+	store_rollback(r.store);
+	ok(r.defaults.n == 2 && !strcmp(r.defaults.node[0].nodes, "n1") &&
+		   r.defaults.node[0].seen_s == wall && !strcmp(r.defaults.node[1].nodes, "n2"),
+	   "the nodes are there, and when");
+	for (i = 0; i < 2 * RECORDER_DEFAULT_NODES; i++) {
+		wall++;
+		(void)snprintf(name, sizeof(name), "m%d", i);
+		ok(store_begin(r.store, &err) == 0 && recorder_defaults_saw(&r, name, &err) == 0 &&
+			   store_commit(r.store, &err) == 0,
+		   "%s", name);
+	}
+	is_u64(r.defaults.n, RECORDER_DEFAULT_NODES, "the list is bounded; the oldest make room");
+	logger_set_sink(NULL);
+	r.factors = before;
+}
+
 /* The usual pause before the next try is longer than CorrectionWait. */
 static void test_alone_at_the_end(void)
 {
@@ -1353,6 +1432,7 @@ int main(void)
 	test_resized_later();
 	test_het();
 	test_given_up();
+	test_default_factor();
 	test_alone();
 	test_alone_at_the_end();
 	test_away_at_the_end();
