@@ -339,6 +339,15 @@ passes "it is sent again" inside "$ceems" store replay mariadb --refused
 ends "the table takes it" CeemsRecordsRefused sink mariadb
 ends "no job ends any more" CeemsHookSlow hostname ceems
 
+# --- a node whose ceems.conf has no Country ----------------------------------------------------------------
+
+cp "$CEEMS_CONF" "$e2e_work/with-country"
+sed -i '/^Country=/d; /^EmissionSeriesFile=/d' "$CEEMS_CONF"
+passes "slurmd of n4 has no emission factor" on n4 restart_slurmd
+cp "$e2e_work/with-country" "$CEEMS_CONF"
+submit user1 -w n4 -n1 -o /dev/null --wrap "sleep 5" >/dev/null
+fires "a node charges the world mean" CeemsFactorMissingOnNodes hostname ceems
+
 sed -i '/^rule_files/s/, .*/ ]/' "$e2e_work/prometheus.yml"
 kill -HUP "$prometheus"
 fires "their file is not loaded" CeemsThresholdsMissing component recorder
