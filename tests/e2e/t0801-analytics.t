@@ -86,7 +86,7 @@ is "$(csv "$e2e_work/warehouse-parquet" | cksum)" "$(csv "$sums" | cksum)" "  an
 
 tools() {
 	inside java -XX:-UseContainerSupport -XX:TieredStopAtLevel=1 -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
-		-cp "$("$e2e_top/contrib/kafka/get")/*:$("$e2e_top/contrib/kafka/get" "$e2e_top/contrib/kafka/tools")/*" "$@"
+		-cp "$("$e2e_top/contrib/kafka/get" "$e2e_top/contrib/kafka")/*:$("$e2e_top/contrib/kafka/get" "$e2e_top/contrib/kafka/tools")/*" "$@"
 }
 for topic in ceems.synthetic ceems.account_hour; do
 	passes "the topic $topic is made" tools org.apache.kafka.tools.TopicCommand --bootstrap-server "$KAFKA_BOOTSTRAP" \

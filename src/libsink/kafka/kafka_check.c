@@ -8,6 +8,9 @@
 #include "src/libutil/clock.h"
 
 #define TIMEOUT_NS (3 * NSEC_PER_SEC)
+#define SCRAM_HINT                                                                                     \
+	"with brokers of Kafka 4.0 or later, log in by PLAIN over TLS or by a client certificate, or " \
+	"install librdkafka 2.6.1 or later; with older brokers, correct sasl.username and sasl.password"
 
 static void check_topics(const struct settings *s, const struct kafka_probe *k, sink_tell_fn *tell, void *ctx)
 {
@@ -61,10 +64,12 @@ void kafka_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 		     text.text);
 		break;
 	case -EACCES:
+	case -EPROTONOSUPPORT:
 		(void)errmsg_set(&text, 0, "the broker and the client do not accept each other: %s",
 				 err.text);
 		tell(ctx, SINK_WRONG, SETTING_kafka_conf,
-		     "correct the properties ssl.* and sasl.* in KafkaConf", text.text);
+		     rc == -EACCES ? "correct the properties ssl.* and sasl.* in KafkaConf" : SCRAM_HINT,
+		     text.text);
 		break;
 	default:
 		tell(ctx, SINK_WRONG, SETTING_kafka_conf, "correct KafkaConf", err.text);

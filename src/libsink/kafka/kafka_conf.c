@@ -2,8 +2,8 @@
 #include "src/libsink/kafka/kafka_conf.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "src/libutil/fileio.h"
@@ -171,6 +171,24 @@ static const struct property {
 	{ "log.queue", "true" },
 };
 
+/* Without a way to get a token, librdkafka would wait for one without a word. */
+static int check_token(const char *path, const rd_kafka_conf_t *conf, struct errmsg *err)
+{
+	bool has_oidc = true;
+	char value[64] = "";
+	size_t size = sizeof(value);
+
+	if (rd_kafka_conf_get(conf, "sasl.mechanisms", value, &size) || strcasecmp(value, "OAUTHBEARER") != 0)
+		return 0;
+	size = sizeof(value);
+	if (rd_kafka_conf_get(conf, "sasl.oauthbearer.method", value, &size))
+		has_oidc = false;
+	else if (!strcasecmp(value, "oidc"))
+		return 0;
+	return errmsg_set(err, -EINVAL, "%s: sasl.mechanism=OAUTHBEARER needs sasl.oauthbearer.method=oidc%s",
+			  path, has_oidc ? "" : ", which this librdkafka is built without");
+}
+
 int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 {
 	char reason[256];
@@ -181,8 +199,29 @@ int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *
 	for (i = 0; i < ARRAY_SIZE(defaults); i++)
 		(void)rd_kafka_conf_set(conf, defaults[i].key, defaults[i].value, reason, sizeof(reason));
 	rc = kafka_conf_read(path, conf, err);
+	if (rc == 0)
+		rc = check_token(path, conf, err);
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(fixed); i++)
 		if (rd_kafka_conf_set(conf, fixed[i].key, fixed[i].value, reason, sizeof(reason)))
 			rc = errmsg_set(err, -EINVAL, "%s", reason);
 	return rc;
+}
+
+#define SCRAM_MENDED 0x020601ff /* 2.6.1 */
+
+bool kafka_conf_scram_fails(int version, const char *mechanism)
+{
+	return version < SCRAM_MENDED && !strncasecmp(mechanism, "SCRAM-", strlen("SCRAM-"));
+}
+
+const char *kafka_conf_scram_cause(rd_kafka_t *rk)
+{
+	static const char cause[] = "; librdkafka before 2.6.1 cannot log in by SCRAM at Kafka 4.0 or later, "
+				    "even with the right password";
+	char mechanism[64] = "";
+	size_t size = sizeof(mechanism);
+
+	if (rd_kafka_conf_get(rd_kafka_conf(rk), "sasl.mechanisms", mechanism, &size) != RD_KAFKA_CONF_OK)
+		return "";
+	return kafka_conf_scram_fails(rd_kafka_version(), mechanism) ? cause : "";
 }

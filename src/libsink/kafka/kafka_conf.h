@@ -7,6 +7,8 @@
 #ifndef CEEMS_KAFKA_CONF_H
 #define CEEMS_KAFKA_CONF_H
 
+#include <stdbool.h>
+
 #include <librdkafka/rdkafka.h>
 
 #include "src/libutil/errmsg.h"
@@ -22,5 +24,15 @@ int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
  * properties that delivery reports depend on. Returns what kafka_conf_read() returns.
  */
 int kafka_conf_producer(const char *path, rd_kafka_conf_t *conf, struct errmsg *err);
+
+/*
+ * librdkafka before 2.6.1 sends the client's nonce twice in its last SCRAM message, which Kafka 4.0 and
+ * later refuse like a wrong password (confluentinc/librdkafka#4895). VERSION is of rd_kafka_version(),
+ * MECHANISM the property sasl.mechanisms.
+ */
+bool kafka_conf_scram_fails(int version, const char *mechanism);
+
+/* The cause, to add to the text of a refused login; "" if RK's library and mechanism are not those above. */
+const char *kafka_conf_scram_cause(rd_kafka_t *rk);
 
 #endif

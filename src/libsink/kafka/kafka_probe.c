@@ -11,20 +11,22 @@
 
 struct said {
 	bool was_refused;
-	char text[256];
+	bool scram_fails; /* refused, and the client is one that Kafka 4 refuses by SCRAM */
+	char text[384];
 };
 
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 {
+	const char *cause = code == RD_KAFKA_RESP_ERR__AUTHENTICATION ? kafka_conf_scram_cause(rk) : "";
 	struct said *said = arg;
 
-	(void)rk;
+	said->scram_fails |= *cause != '\0';
 	said->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
 	/*
 	 * "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause
 	 */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !said->text[0])
-		(void)snprintf(said->text, sizeof(said->text), "%s", reason);
+		(void)snprintf(said->text, sizeof(said->text), "%s%s", reason, cause);
 }
 
 static int client(const char *conf_path, struct said *said, rd_kafka_t **ret, struct errmsg *err)
@@ -74,8 +76,8 @@ int kafka_probe(const char *conf_path, const char *topic, const char *start_topi
 		(void)rd_kafka_poll(rk, 0);
 	} while (e && !said.was_refused && clock_mono_ns() < deadline_ns);
 	if (e) {
-		rc = errmsg_set(err, said.was_refused ? -EACCES : -EHOSTUNREACH, "%s",
-				said.text[0] ? said.text : rd_kafka_err2str(e));
+		rc = said.scram_fails ? -EPROTONOSUPPORT : said.was_refused ? -EACCES : -EHOSTUNREACH;
+		rc = errmsg_set(err, rc, "%s", said.text[0] ? said.text : rd_kafka_err2str(e));
 	} else {
 		*ret = (struct kafka_probe){ m->broker_cnt, partitions(m, topic),
 					     partitions(m, start_topic) };

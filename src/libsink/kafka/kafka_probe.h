@@ -19,7 +19,8 @@ struct kafka_probe {
 /*
  * Connects with the file CONF_PATH and fills RET. START_TOPIC may be empty. -EINVAL: the file is wrong.
  * -EACCES: the broker's certificate is wrong, or the broker refused our certificate or credentials.
- * -EHOSTUNREACH: no answer in TIMEOUT_NS. ERR has the client's message.
+ * -EPROTONOSUPPORT: it refused credentials that this librdkafka cannot prove to Kafka 4.0 or later
+ * (kafka_conf_scram_fails()). -EHOSTUNREACH: no answer in TIMEOUT_NS. ERR has the client's message.
  */
 int kafka_probe(const char *conf_path, const char *topic, const char *start_topic, uint64_t timeout_ns,
 		struct kafka_probe *ret, struct errmsg *err) _must_check_;

@@ -67,7 +67,7 @@ struct sink {
 	unsigned int timeouts;	/* tries without an answer, in a row */
 	bool was_refused;	/* the broker refused our credentials, or TLS failed */
 	struct slot slot[WINDOW];
-	char last_error[256]; /* the client's last message about its connections */
+	char last_error[384]; /* the client's last message about its connections */
 };
 
 /* --- callbacks; all run in this thread, inside rd_kafka_poll() --------------------------------- */
@@ -86,13 +86,13 @@ static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 {
 	struct sink *k = arg;
 
-	(void)rk;
 	k->was_refused |= code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
 	/*
 	 * "all brokers are down" comes last in a series of errors; keep an earlier one, which has the cause
 	 */
 	if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN || !k->last_error[0])
-		(void)snprintf(k->last_error, sizeof(k->last_error), "%s", reason);
+		(void)snprintf(k->last_error, sizeof(k->last_error), "%s%s", reason,
+			       code == RD_KAFKA_RESP_ERR__AUTHENTICATION ? kafka_conf_scram_cause(rk) : "");
 	logger_debug("ceems: kafka: %s", reason);
 }
 

@@ -19,7 +19,7 @@
 #include "scratch.h"
 #include "src/libutil/clock.h"
 
-enum { BROKER_PLAIN, BROKER_TLS, BROKER_EXPIRED, BROKER_CONTROLLER, BROKER_PORTS };
+enum { BROKER_PLAIN, BROKER_TLS, BROKER_EXPIRED, BROKER_CONTROLLER, BROKER_CERT, BROKER_PORTS };
 #define BROKER_WAIT_NS (180 * NSEC_PER_SEC)
 
 struct private_broker {
@@ -59,8 +59,8 @@ static inline const char *broker_prepare(struct private_broker *b, const char *s
 
 	broker_pick_ports(b);
 	snprintf(b->log, sizeof(b->log), "%s/broker.log", dir);
-	snprintf(command, sizeof(command), "%s %s %u %u %u %u", script, dir, b->port[0], b->port[1],
-		 b->port[2], b->port[3]);
+	snprintf(command, sizeof(command), "%s %s %u %u %u %u %u", script, dir, b->port[0], b->port[1],
+		 b->port[2], b->port[3], b->port[4]);
 	f = popen(command, "r");
 	n = f ? fread(b->command, 1, sizeof(b->command) - 1, f) : 0;
 	b->command[n] = '\0';

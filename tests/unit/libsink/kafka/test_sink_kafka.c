@@ -12,6 +12,7 @@
 
 #include "page_end.h"
 #include "scratch.h"
+#include "src/libsink/kafka/kafka_conf.h"
 #include "src/libsink/sink.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/logger.h"
@@ -61,6 +62,8 @@ static void test_conf(void)
 		{ "message.timeout.ms=1", ":1: message.timeout.ms cannot be set: " },
 		{ "plugin.library.paths=/tmp/x.so", ":1: plugin.library.paths cannot be set: " },
 		{ "sasl.mechanism=PLAIN\nssl.key.password\x01=abc", "is not a property" },
+		{ "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER",
+		  ": sasl.mechanism=OAUTHBEARER needs sasl.oauthbearer.method=oidc" },
 		{ "", NULL },
 		{ "# only\n\n  # comments\r\n", NULL },
 		{ "enable.idempotence=true\nacks=all\n", NULL },
@@ -102,6 +105,26 @@ static void test_conf(void)
 	sink_kafka.close(k);
 	sink_kafka.close(NULL);
 	ok(!strstr(logged, "hunter"), "nor in the log");
+}
+
+/* Which library cannot log in at Kafka 4.0 with which mechanism. */
+static void test_scram(void)
+{
+	static const struct {
+		int version; /* 0xMMmmrrxx, xx 0xff: a release */
+		const char *mechanism;
+		bool fails;
+	} table[] = {
+		{ 0x010600ff, "SCRAM-SHA-256", true },	{ 0x020002ff, "SCRAM-SHA-512", true },
+		{ 0x020600ff, "scram-sha-512", true },	{ 0x020601ff, "SCRAM-SHA-512", false },
+		{ 0x020800ff, "SCRAM-SHA-512", false }, { 0x020002ff, "PLAIN", false },
+		{ 0x020002ff, "OAUTHBEARER", false },	{ 0x020002ff, "", false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		ok(kafka_conf_scram_fails(table[i].version, table[i].mechanism) == table[i].fails, "%08x, %s",
+		   (unsigned int)table[i].version, table[i].mechanism);
 }
 
 /* --- a mock cluster ---------------------------------------------------------------------- */
@@ -696,6 +719,7 @@ int main(void)
 	snprintf(settings.kafka_topic, sizeof(settings.kafka_topic), TOPIC);
 	logger_set_sink(keep_log);
 	test_conf();
+	test_scram();
 	if (mock_start()) {
 		test_delivery();
 		test_kinds();
