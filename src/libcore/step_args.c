@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static const char *const step_arg_name[STEP_ARGS_PROFILE] = {
 	[STEP_ARG_UID] = "uid",	      [STEP_ARG_GROUPS] = "groups",
@@ -52,22 +54,78 @@ static unsigned int step_arg_find(char *arg, unsigned int n, char **ret_value)
 	return a;
 }
 
-int step_args_parse(char *const *argv, unsigned int n, char *ret[], struct errmsg *err)
+int step_args_join(char *const *arg, unsigned int n, char **ret, size_t *ret_len)
 {
+	size_t len = 0, used = 0;
+	unsigned int a;
+
+	for (a = 0; a < n; a++)
+		len += strlen(arg[a]) + 1;
+	if (len > STEP_ARGS_MAX)
+		return -E2BIG;
+	*ret = malloc(len);
+	if (!*ret)
+		return -ENOMEM;
+	for (a = 0; a < n; a++) {
+		memcpy(*ret + used, arg[a], strlen(arg[a]) + 1);
+		used += strlen(arg[a]) + 1;
+	}
+	*ret_len = len;
+	return 0;
+}
+
+int step_args_parse(char *text, size_t len, unsigned int n, char *ret[], struct errmsg *err)
+{
+	const char *end = text + len;
 	char *value = NULL;
 	unsigned int a;
 
 	memset(ret, 0, n * sizeof(*ret));
-	for (; *argv; argv++) {
-		a = step_arg_find(*argv, n, &value);
+	if (len && end[-1])
+		return errmsg_set(err, -EINVAL, "the last argument is cut");
+	for (; text < end; text += strlen(text) + 1) {
+		a = step_arg_find(text, n, &value);
 		if (a == n)
-			return errmsg_set(err, -EINVAL, "unknown argument '%s'", *argv);
+			return errmsg_set(err, -EINVAL, "unknown argument '%s'", text);
 		if (ret[a])
 			return errmsg_set(err, -EINVAL, "argument %s= is given twice", step_arg_name[a]);
 		ret[a] = value;
+		text = value;
 	}
 	for (a = 0; a < n; a++)
 		if (!ret[a])
 			return errmsg_set(err, -EINVAL, "argument %s= is missing", step_arg_name[a]);
+	return 0;
+}
+
+/* Reads one message. The benchmark and the guests of the tests give a pipe. */
+static ssize_t step_args_read(int fd, char *text)
+{
+	ssize_t n;
+
+	do {
+		n = recv(fd, text, STEP_ARGS_MAX, 0);
+		if (n < 0 && errno == ENOTSOCK)
+			n = read(fd, text, STEP_ARGS_MAX);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
+int step_args_receive(int fd, unsigned int n, char **ret_text, char *ret[], struct errmsg *err)
+{
+	char *text = malloc(STEP_ARGS_MAX);
+	ssize_t len;
+	int rc;
+
+	if (!text)
+		return errmsg_errno(err, -ENOMEM, "arguments");
+	len = step_args_read(fd, text);
+	rc = len > 0 ? step_args_parse(text, (size_t)len, n, ret, err) :
+		       errmsg_set(err, -EPROTO, "no arguments come on standard input; slurmstepd starts it");
+	if (rc < 0) {
+		free(text);
+		return rc;
+	}
+	*ret_text = text;
 	return 0;
 }

@@ -23,7 +23,7 @@
 /* How often to look whether a program that is late still works. */
 #define LOOK_NS (100 * NSEC_PER_MSEC)
 
-/* --- the command line ---------------------------------------------------------------------- */
+/* --- the arguments ------------------------------------------------------------------------- */
 
 static void set_file(const struct stepfile_setup *setup, char *arg[])
 {
@@ -64,25 +64,27 @@ static char *program_path(const struct stepfile_setup *setup)
 
 int stepfile_command_make(const struct stepfile_setup *setup, struct stepfile_command *ret)
 {
-	char **arg = ret->arg + 1;
+	char **arg = ret->arg;
 	size_t i;
 
-	ret->arg[0] = program_path(setup);
+	ret->program = program_path(setup);
+	ret->nargs = STEP_ARGS_TRACE;
 	step_arg_set(arg, STEP_ARG_UID, "%u", (unsigned int)setup->owner->uid);
 	set_groups(setup->owner, arg);
 	step_arg_set(arg, STEP_ARG_DIR, "%s", *setup->dir ? setup->dir : setup->owner->dir);
 	set_file(setup, arg);
 	step_arg_set(arg, STEP_ARG_BYTES, "%" PRIu64, setup->size_max);
-	for (i = 0; i < 1 + STEP_ARGS_TRACE; i++)
-		if (!ret->arg[i])
+	for (i = 0; i < STEP_ARGS_TRACE; i++)
+		if (!arg[i])
 			return -ENOMEM;
-	return 0;
+	return ret->program ? 0 : -ENOMEM;
 }
 
 void stepfile_command_clear(struct stepfile_command *c)
 {
 	size_t i;
 
+	free(TAKE_PTR(c->program));
 	for (i = 0; i < ARRAY_SIZE(c->arg); i++)
 		free(TAKE_PTR(c->arg[i]));
 }
@@ -90,7 +92,7 @@ void stepfile_command_clear(struct stepfile_command *c)
 /* Returns the value of an argument. */
 static const char *value_of(const struct stepfile_command *c, enum step_arg a)
 {
-	return strchr(c->arg[1 + a], '=') + 1;
+	return strchr(c->arg[a], '=') + 1;
 }
 
 /* --- the program -------------------------------------------------------------------------- */
@@ -103,12 +105,35 @@ void stepfile_init(struct stepfile *f, const char *what, const char *end)
 	f->in = f->out = -1;
 }
 
+/* Ends a program that has no arguments. */
+static void stop_program(struct stepfile *f)
+{
+	(void)kill(f->pid, SIGKILL);
+	(void)helper_wait(f->pid, clock_mono_ns() + KILL_NS, NULL);
+	(void)close(TAKE_FD(f->in));
+	(void)close(TAKE_FD(f->out));
+	f->pid = 0;
+}
+
 int stepfile_start(struct stepfile *f, const struct stepfile_command *c, size_t socket_bytes)
 {
-	int rc = helper_spawn_piped(c->arg, NULL, SOCK_SEQPACKET, socket_bytes, &f->in, &f->out, &f->pid);
+	char *const argv[] = { c->program, NULL };
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	int rc = step_args_join(c->arg, c->nargs, &text, &len);
 
 	if (rc < 0)
 		return rc;
+	rc = helper_spawn_piped(argv, NULL, SOCK_SEQPACKET, socket_bytes, &f->in, &f->out, &f->pid);
+	if (rc < 0)
+		return rc;
+	/* the socket is empty, so there is room; a program that is gone is noticed by stepfile_end() */
+	if (send(f->in, text, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET) {
+		rc = -errno;
+		stop_program(f);
+		return rc;
+	}
 	(void)snprintf(f->file, sizeof(f->file), "%s/%s", value_of(c, STEP_ARG_DIR),
 		       value_of(c, STEP_ARG_FILE));
 	(void)text_mask(f->file, f->file, sizeof(f->file));
@@ -152,14 +177,17 @@ static void tell_end(struct stepfile *f)
 	f->words[strcspn(f->words, "\n")] = '\0';
 	if (!strncmp(words, error, sizeof(error) - 1))
 		words += sizeof(error) - 1;
-	(void)errmsg_set(&why, 0, "%s", words);	     /* masks what the user named */
-	if (!strncmp(words, note, sizeof(note) - 1)) /* the file is complete */
+	(void)errmsg_set(&why, 0, "%s", words);	       /* masks what the user named */
+	if (!strncmp(words, note, sizeof(note) - 1)) { /* the file is complete */
 		logger_info("%s: %s", f->what, why.text + sizeof(note) - 1);
-	else if (*words)
-		logger_info("%s: %s; %s", f->what, why.text, f->end);
+		return;
+	}
+	if (*words)
+		(void)errmsg_set(&f->lost, 0, "%s: %s; %s", f->what, why.text, f->end);
 	else
-		logger_info("%s: ceems-%s was killed, or its folder did not answer; %s", f->what, f->what,
-			    f->end);
+		(void)errmsg_set(&f->lost, 0, "%s: ceems-%s was killed, or its folder did not answer; %s",
+				 f->what, f->what, f->end);
+	logger_info("%s", f->lost.text);
 }
 
 /* Returns true if the program's group has a process, or if the program itself is in uninterruptible sleep. */
@@ -278,4 +306,10 @@ void stepfile_end(struct stepfile *f, uint64_t deadline_ns)
 		tell_end(f);
 	(void)close(TAKE_FD(f->in));
 	(void)close(TAKE_FD(f->out));
+}
+
+void stepfile_take_lost(const struct stepfile *f, struct errmsg *ret)
+{
+	if (ret && f->lost.text[0])
+		*ret = f->lost;
 }

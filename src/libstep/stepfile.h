@@ -20,6 +20,7 @@
 #include "src/libcore/settings.h"
 #include "src/libcore/step_args.h"
 #include "src/libledger/ledger.h"
+#include "src/libutil/errmsg.h"
 #include "src/libutil/must_check.h"
 
 /*
@@ -68,11 +69,13 @@ struct stepfile_setup {
 };
 
 /*
- * The command line of a program: its path, the arguments of step_args.h in the order of enum step_arg, and
- * NULL. All are owned, and NULL in zeroed memory.
+ * What a program is told: its path, and its first NARGS arguments of step_args.h in the order of enum
+ * step_arg. The texts are owned, and NULL in zeroed memory.
  */
 struct stepfile_command {
-	char *arg[1 + STEP_ARGS_PROFILE + 1];
+	char *program;
+	char *arg[STEP_ARGS_PROFILE];
+	unsigned int nargs;
 };
 /* Makes the path and the first STEP_ARGS_TRACE arguments. -ENOMEM: some may be made. */
 int stepfile_command_make(const struct stepfile_setup *setup, struct stepfile_command *ret) _must_check_;
@@ -92,6 +95,8 @@ struct stepfile {
 	char file[512];	 /* path of its file without the suffix, for the log */
 	char words[512]; /* what the program printed */
 	size_t nwords;
+	/* after the end: why the file is missing or not complete; empty: it is complete */
+	struct errmsg lost;
 };
 
 /*
@@ -99,7 +104,10 @@ struct stepfile {
  * of this step ends there".
  */
 void stepfile_init(struct stepfile *f, const char *what, const char *end);
-/* Starts a program with a socket of SOCKET_BYTES (0: the system's default) as its input. 0 or -errno. */
+/*
+ * Starts a program with a socket of SOCKET_BYTES (0: the system's default) as its input, and sends it its
+ * arguments. 0 or -errno.
+ */
 int stepfile_start(struct stepfile *f, const struct stepfile_command *c, size_t socket_bytes);
 /*
  * Moves the program out of the step's cgroups. Call it when the tasks have ended. Does nothing
@@ -109,8 +117,10 @@ void stepfile_leave(const struct stepfile *f);
 /*
  * Ends the input of the program and waits for its end until DEADLINE_NS, and STEPFILE_WORK_NS longer while it
  * works; then kills it. Logs what the program printed, unless that was only STEPFILE_DONE, or that it was
- * killed. Does nothing if the program does not run.
+ * killed, and sets F's `lost`. Does nothing if the program does not run.
  */
 void stepfile_end(struct stepfile *f, uint64_t deadline_ns);
+/* Sets *RET, which may be NULL, to F's `lost`; leaves it if that is empty. */
+void stepfile_take_lost(const struct stepfile *f, struct errmsg *ret);
 
 #endif

@@ -48,7 +48,7 @@ static int make_command(const struct stepprofile_setup *setup, const struct ledg
 	const char *queue = *settings->profile_push_url ? settings->profile_push_dir : "";
 	const char *cluster = setup->owner->cluster ? setup->owner->cluster : "";
 	char step[16];
-	char **arg = ret->arg + 1;
+	char **arg = ret->arg;
 	uint32_t hz = slot->profile.hz;
 	size_t a;
 	int rc = stepfile_command_make(&program, ret);
@@ -70,6 +70,7 @@ static int make_command(const struct stepprofile_setup *setup, const struct ledg
 	step_arg_set(arg, STEP_ARG_QUEUE_BYTES, "%" PRIu64, settings->profile_push_max_bytes);
 	step_arg_set(arg, STEP_ARG_JOB_ID, "%" PRIu32, slot->id.job_id);
 	step_arg_set(arg, STEP_ARG_CLUSTER, "%s", cluster);
+	ret->nargs = STEP_ARGS_PROFILE;
 	for (a = 0; a < STEP_ARGS_PROFILE; a++)
 		if (!arg[a])
 			return -ENOMEM;
@@ -103,7 +104,7 @@ int stepprofile_start(const struct stepprofile_setup *setup, struct stepprofile 
 		rc = stepfile_start(&sp->file, &command, /* socket_bytes= */ 0);
 	if (rc < 0)
 		(void)errmsg_errno(err, rc, "cannot start %s",
-				   command.arg[0] ? command.arg[0] : "ceems-profile");
+				   command.program ? command.program : "ceems-profile");
 	stepfile_command_clear(&command);
 	if (rc < 0) {
 		atomic_fetch_and(&slot->flags, ~LEDGER_FLAG_PROFILE);
@@ -128,11 +129,12 @@ void stepprofile_halt(struct stepprofile *sp)
 	(void)shutdown(sp->file.in, SHUT_WR);
 }
 
-void stepprofile_finish(struct stepprofile *sp)
+void stepprofile_finish(struct stepprofile *sp, struct errmsg *ret_lost)
 {
 	if (!sp)
 		return;
 	stepprofile_halt(sp);
 	stepfile_end(&sp->file, sp->deadline_ns);
+	stepfile_take_lost(&sp->file, ret_lost);
 	free(sp);
 }

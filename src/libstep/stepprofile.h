@@ -46,8 +46,8 @@ void stepprofile_halt(struct stepprofile *sp);
 
 /*
  * Waits for the program, at most STEPFILE_END_NS from the halt, STEPFILE_WORK_NS longer while it works, plus
- * the time that the kernel needs to kill it. NULL: no-op.
+ * the time that the kernel needs to kill it. SP NULL: no-op. RET_LOST is as in steptrace.h.
  */
-void stepprofile_finish(struct stepprofile *sp);
+void stepprofile_finish(struct stepprofile *sp, struct errmsg *ret_lost);
 
 #endif

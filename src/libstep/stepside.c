@@ -42,6 +42,8 @@ struct stepside {
 	const struct stepfile_owner *owner; /* NULL: not known */
 	struct steptrace *trace;	    /* NULL: no --ceems-trace */
 	struct stepprofile *profile;	    /* NULL: no --ceems-profile */
+	/* what their user must know; empty: they are complete */
+	struct errmsg lost_trace, lost_profile;
 	bool has_whole_node;
 	uint64_t noted_ns; /* when this process last tried to read RAPL's counters for slurmd */
 	struct step_detail detail;
@@ -188,11 +190,16 @@ static void start_trace(struct stepside *st, const struct ledger_slot *slot)
 		.owner = st->owner,
 	};
 	struct errmsg err = { 0 };
+	int rc;
 
 	if (!slot->trace_ns || !st->owner || is_extern(st))
 		return;
-	if (steptrace_start(&setup, &st->trace, &err) < 0)
-		logger_info("--ceems-trace: %s; this step is not traced", err.text);
+	rc = steptrace_start(&setup, &st->trace, &err);
+	if (rc == 0)
+		return;
+	if (rc != -EPERM) /* the spank plugin tells the user that TraceDir forbids it */
+		(void)errmsg_set(&st->lost_trace, 0, "trace: %s; this step is not traced", err.text);
+	logger_info("--ceems-trace: %s; this step is not traced", err.text);
 }
 
 static void start_profile(struct stepside *st, struct ledger_slot *slot, const pid_t *pid, size_t n)
@@ -545,8 +552,8 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
 		(void)ledger_values(st->ledger, &energy, values);
 	count_node(&energy, values);
 	note_late(st, values);
-	steptrace_finish(TAKE_PTR(st->trace), values);
-	stepprofile_finish(TAKE_PTR(st->profile));
+	steptrace_finish(TAKE_PTR(st->trace), values, &st->lost_trace);
+	stepprofile_finish(TAKE_PTR(st->profile), &st->lost_profile);
 	*ret_elapsed_ns = st->elapsed_ns;
 }
 
@@ -609,6 +616,17 @@ static uint64_t mean_factor(const struct values *f, uint64_t pue_milli)
 	return mean == UINT64_MAX ? 0 : mean;
 }
 
+/* Tells the user that a file is missing or not complete; users cannot read slurmd's log. */
+static void tell_lost(const struct stepside *st, const struct errmsg *lost, int fd)
+{
+	char text[REPORT_MAX];
+
+	if (!lost->text[0])
+		return;
+	(void)snprintf(text, sizeof(text), "ceems: %s: %s\n", ledger_node(st->ledger), lost->text);
+	write_if_taken(fd, text, strlen(text));
+}
+
 void stepside_report(struct stepside *st, const struct values *values, int fd)
 {
 	const struct ledger_slot *slot = ledger_slot(st->ledger, st->slot);
@@ -626,6 +644,8 @@ void stepside_report(struct stepside *st, const struct values *values, int fd)
 	char text[REPORT_MAX];
 	size_t len;
 
+	tell_lost(st, &st->lost_trace, fd);
+	tell_lost(st, &st->lost_profile, fd);
 	if (!(slot->flags & LEDGER_FLAG_REPORT) || st->id.node_id != 0 || is_extern(st))
 		return;
 	len = report_format(&in, text, sizeof(text));
@@ -637,8 +657,8 @@ void stepside_close(struct stepside *st)
 {
 	if (!st)
 		return;
-	steptrace_finish(st->trace, NULL);
-	stepprofile_finish(st->profile);
+	steptrace_finish(st->trace, NULL, NULL);
+	stepprofile_finish(st->profile, NULL);
 	steplive_stop(st->live);
 	/*
 	 * A batch step keeps its slot until its process ends; then the sampler frees it. Up to

@@ -135,7 +135,10 @@ void stepside_finish(struct stepside *st, uint64_t waited_ns, struct values *val
  */
 void stepside_round(const struct stepside *st, struct values *values);
 
-/* Writes the report to FD, if --ceems-report was given and this is the step's first node. */
+/*
+ * Writes to FD, the stderr of the step, why its trace or profile is missing or not complete; and the report,
+ * if --ceems-report was given and this is the first node of the step.
+ */
 void stepside_report(struct stepside *st, const struct values *values, int fd);
 
 /* Frees the slot, except that of a batch step (see stepside.c), and all memory. NULL: no-op. */

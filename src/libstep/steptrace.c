@@ -204,8 +204,9 @@ static void *steptrace_run(void *arg)
 	(void)prctl(PR_SET_NAME, "ceems-trace", 0, 0, 0);
 	rc = stepfile_start(&file, &st->command, SOCKET_BYTES);
 	if (rc < 0) {
-		logger_info("trace: cannot start %s: %s; this step is not traced", st->command.arg[0],
-			    strerror(-rc));
+		(void)errmsg_set(&st->file.lost, 0, "trace: cannot start %s: %s; this step is not traced",
+				 st->command.program, strerror(-rc));
+		logger_info("%s", st->file.lost.text);
 		return NULL;
 	}
 	(void)pthread_mutex_lock(&st->lock);
@@ -316,7 +317,7 @@ static void send_last(struct steptrace *st, const struct values *values, uint64_
 		(void)send_message(st, s, sizeof(*s));
 }
 
-void steptrace_finish(struct steptrace *st, const struct values *values)
+void steptrace_finish(struct steptrace *st, const struct values *values, struct errmsg *ret_lost)
 {
 	uint64_t deadline_ns;
 
@@ -328,5 +329,6 @@ void steptrace_finish(struct steptrace *st, const struct values *values)
 	if (st->file.in >= 0 && values)
 		send_last(st, values, deadline_ns);
 	stepfile_end(&st->file, deadline_ns);
+	stepfile_take_lost(&st->file, ret_lost);
 	steptrace_free(st);
 }

@@ -53,8 +53,9 @@ void steptrace_halt(struct steptrace *st);
 /*
  * Ends the trace with a last row, which has the step's final VALUES (NULL: no last row). Waits for the
  * program, at most STEPFILE_END_NS, STEPFILE_WORK_NS longer while it works, plus the time that the kernel
- * needs to kill it. ST may be NULL.
+ * needs to kill it. ST may be NULL. RET_LOST, which may be NULL, becomes what the user must know if the file
+ * is missing or not complete.
  */
-void steptrace_finish(struct steptrace *st, const struct values *values);
+void steptrace_finish(struct steptrace *st, const struct values *values, struct errmsg *ret_lost);
 
 #endif

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
@@ -59,22 +61,54 @@ int as_user_become(const char *uid, char *groups)
 /*
  * An existing file is never used: it may be a link that another user left, or the file of the job's last run.
  */
+static int create_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Writes the I-th name to try. Returns its length. */
+static int write_name(unsigned int i, const char *dir, const char *name, const char *suffix, char *path,
+		      size_t size)
+{
+	uint64_t number = 0;
+
+	if (i == 1)
+		return snprintf(path, size, "%s/%s.%s", dir, name, suffix);
+	if (i <= FILES_MAX)
+		return snprintf(path, size, "%s/%s-%u.%s", dir, name, i, suffix);
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+		return -errno;
+	return snprintf(path, size, "%s/%s-%016" PRIx64 ".%s", dir, name, number, suffix);
+}
+
 int as_user_create(const char *dir, const char *name, const char *suffix, char *path, size_t size,
 		   struct errmsg *err)
 {
+	int rc = -EEXIST, n;
 	unsigned int i;
-	int fd, n;
 
-	for (i = 1; i <= FILES_MAX; i++) {
-		n = i == 1 ? snprintf(path, size, "%s/%s.%s", dir, name, suffix) :
-			     snprintf(path, size, "%s/%s-%u.%s", dir, name, i, suffix);
+	for (i = 1; i <= FILES_MAX + 1 && rc == -EEXIST; i++) {
+		n = write_name(i, dir, name, suffix, path, size);
+		if (n < 0)
+			return errmsg_errno(err, n, "a name in %s", dir);
 		if ((size_t)n >= size)
 			return errmsg_errno(err, -ENAMETOOLONG, "%s", dir);
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
-		if (fd >= 0)
-			return fd;
-		if (errno != EEXIST)
-			break;
+		rc = create_file(path);
 	}
-	return errmsg_errno(err, -errno, "%s", path);
+	return rc < 0 ? errmsg_errno(err, rc, "%s", path) : rc;
+}
+
+int as_user_create_temporary(const char *path, char *temporary, size_t size, struct errmsg *err)
+{
+	uint64_t number = 0;
+	int rc;
+
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+		return errmsg_errno(err, -errno, "a name beside %s", path);
+	if ((size_t)snprintf(temporary, size, "%s.%016" PRIx64 ".tmp", path, number) >= size)
+		return errmsg_errno(err, -ENAMETOOLONG, "%s", path);
+	rc = create_file(temporary);
+	return rc < 0 ? errmsg_errno(err, rc, "%s", temporary) : rc;
 }

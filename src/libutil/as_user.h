@@ -17,10 +17,17 @@
 int as_user_become(const char *uid, char *groups);
 
 /*
- * Creates DIR/NAME.SUFFIX or, of a job that is requeued, DIR/NAME-2.SUFFIX and so on, mode 0600. Returns its
- * fd and its path, or -errno.
+ * Creates DIR/NAME.SUFFIX or, of a job that is requeued, DIR/NAME-2.SUFFIX and so on, mode 0600. If these
+ * names are taken, the name ends in a random number: in a folder that many write to, another user may have
+ * taken all that can be guessed. Returns its fd and its path, or -errno.
  */
 int as_user_create(const char *dir, const char *name, const char *suffix, char *path, size_t size,
 		   struct errmsg *err) _must_check_;
+
+/*
+ * Creates PATH.RANDOM.tmp, mode 0600, which will be renamed to PATH. Nobody else can guess its name. Returns
+ * its fd and its path, or -errno.
+ */
+int as_user_create_temporary(const char *path, char *temporary, size_t size, struct errmsg *err) _must_check_;
 
 #endif

@@ -455,11 +455,12 @@ static pid_t start_writer(const struct profile_request *request, char *const *ar
 	return pid;
 }
 
-static int parse_arguments(char *const *argv, char *ret[STEP_ARGS_PROFILE],
-			   struct profile_request *ret_request, struct errmsg *err)
+/* The values are borrowed from *RET_TEXT, which the caller frees. */
+static int take_arguments(char **ret_text, char *ret[STEP_ARGS_PROFILE], struct profile_request *ret_request,
+			  struct errmsg *err)
 {
 	char words[32];
-	int rc = step_args_parse(argv, STEP_ARGS_PROFILE, ret, err);
+	int rc = step_args_receive(STDIN_FILENO, STEP_ARGS_PROFILE, ret_text, ret, err);
 
 	if (rc < 0)
 		return rc;
@@ -476,10 +477,13 @@ int main(int argc, char **argv)
 	struct errmsg err = { 0 };
 	int fd = -1, push_fd = -1, status = 0, rc;
 	pid_t writer, keeper;
+	_cleanup_free_ char *text = NULL;
 	char *arg[STEP_ARGS_PROFILE];
 	bool is_whole;
 
-	rc = argc ? parse_arguments(argv + 1, arg, &request, &err) : -EINVAL;
+	(void)argv;
+	rc = argc > 1 ? errmsg_set(&err, -EINVAL, STEP_ARGS_NONE) :
+			take_arguments(&text, arg, &request, &err);
 	if (rc < 0) {
 		(void)fprintf(stderr, "ceems-profile: %s\n", err.text);
 		return 2;

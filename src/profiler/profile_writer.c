@@ -54,7 +54,7 @@ struct profile_writer {
 	uint64_t ended[3];		  /* samples by enum unwind_end */
 	uint64_t waited_ns[3];		  /* time that threads waited, likewise */
 	bool has_no_pids;
-	char path[1024], temporary[1032]; /* PATH is empty before the first write */
+	char path[1024], temporary[1048]; /* PATH is empty before the first write */
 	bool is_written; /* PATH has a profile, and is not the empty file that reserves the name */
 	uint64_t due_ns; /* time of the next write */
 	struct profile_push push;
@@ -311,17 +311,16 @@ static int claim_path(struct profile_writer *w, struct errmsg *err)
 		return fd;
 	}
 	(void)close(fd);
-	(void)snprintf(w->temporary, sizeof(w->temporary), "%s.tmp", w->path);
 	return 0;
 }
 
 static int write_temporary(struct profile_writer *w, const struct profile *p, struct errmsg *err)
 {
-	int fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
+	int fd = as_user_create_temporary(w->path, w->temporary, sizeof(w->temporary), err);
 	int rc;
 
 	if (fd < 0)
-		return errmsg_errno(err, -errno, "%s", w->temporary);
+		return fd;
 	rc = profile_write(p, fd, w->setup->size_max, NULL);
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;

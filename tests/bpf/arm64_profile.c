@@ -38,21 +38,18 @@ static pid_t start_stopped(const char *program)
 /* Starts /ceems-profile for PID. It ends when *RET_FD is closed. */
 static pid_t start_profiler(pid_t pid, const char *name, const char *stacks, int *ret_fd)
 {
-	static char program[] = "/ceems-profile", uid[] = "uid=0", groups[] = "groups=0", dir[] = "dir=/tmp",
-		    bytes[] = "bytes=10000000", hz[] = "hz=99", cgroup[] = "cgroup=" CGROUP, job[] = "job=1",
-		    step[] = "step=0", node[] = "node=n1",
-		    queue[] = "queue=", queue_bytes[] = "queue_bytes=0", job_id[] = "job_id=1",
-		    cluster[] = "cluster=";
-	char file[64], what[64], tasks[32];
-	char *argv[] = { program, uid, groups, dir,  file,  bytes,	 hz,	 what,	  cgroup,
-			 tasks,	  job, step,   node, queue, queue_bytes, job_id, cluster, NULL };
+	static char program[] = "/ceems-profile";
+	char *argv[] = { program, NULL };
+	char text[512];
 	pid_t profiler;
-	int end[2];
+	int end[2], len;
 
-	(void)snprintf(file, sizeof(file), "file=%s", name);
-	(void)snprintf(what, sizeof(what), "stacks=%s", stacks);
-	(void)snprintf(tasks, sizeof(tasks), "tasks=%d:0", (int)pid);
-	if (pipe2(end, O_CLOEXEC) < 0)
+	/* step_args.h; %c: a NUL */
+	len = snprintf(text, sizeof(text),
+		       "uid=0%cgroups=0%cdir=/tmp%cfile=%s%cbytes=10000000%chz=99%cstacks=%s%ccgroup=" CGROUP
+		       "%ctasks=%d:0%cjob=1%cstep=0%cnode=n1%cqueue=%cqueue_bytes=0%cjob_id=1%ccluster=",
+		       0, 0, 0, name, 0, 0, 0, stacks, 0, 0, (int)pid, 0, 0, 0, 0, 0, 0, 0);
+	if (pipe2(end, O_CLOEXEC) < 0 || write(end[1], text, (size_t)len + 1) != len + 1)
 		return -1;
 	profiler = fork();
 	if (profiler == 0) {

@@ -246,6 +246,6 @@ has "$(cat "$e2e_work/run.out")" "this step is not profiled: this cluster does n
 wait_for 10 no_program
 ok $? "no program is left"
 is "$(profile_filters)" 0 "and nothing in the kernel"
-is "$(find "$DIR" -name '*.pb.gz.tmp')" "" "no temporary file"
+is "$(find "$DIR" -name '*.tmp')" "" "no temporary file"
 is "$(complaints | grep -vE 'ceems: ((--ceems-)?profile: |profile push: .* HTTP 503; |profile push: profiles are sent again)')" "" "nothing else was said"
 done_testing

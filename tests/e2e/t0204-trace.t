@@ -178,6 +178,8 @@ ok $? "a step whose folder is full runs"
 wait_for 10 says 1 "No space left on device; the trace of this step ends there"
 ok $? "and its trace ends, with one line"
 is "$(inside tail -c 2 "$DIR/full/ceems-trace-$job.0-n1.csv" | od -An -tx1)" " 0d 0a" "behind a whole row"
+has "$(cat "$e2e_work/run.out")" "ceems: n1: trace: $DIR/full/ceems-trace-$job.0-n1.csv: No space left on device" \
+	"which srun tells its user"
 run "sleep 1" -D "$DIR/full" --ceems-trace=10ms
 ok $? "a step without room for a byte runs"
 

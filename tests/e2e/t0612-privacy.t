@@ -73,7 +73,7 @@ DIR/textfile/n1/ceems\.prom f 644 root - r TextfileMode, for node_exporter: numb
 DIR/textfile/ceems/ceems_controller\.prom f 644 slurm - r the same of the recorder: nothing of a job
 DIR/(traces|profiles) d 1777 root - lw TraceDir and ProfileDir, a folder of the site
 DIR/traces/ceems-trace-[0-9.]+-n1\.csv f 600 user[12] rw - a trace is its user's own
-DIR/profiles/ceems-profile-[0-9.]+-n1\.pb\.gz(\.tmp)? f 600 user[12] rw - a profile is its user's own
+DIR/profiles/ceems-profile-[0-9.]+-n1\.pb\.gz(\.[0-9a-f]{16}\.tmp)? f 600 user[12] rw - a profile is its user's own
 /dev/shm d 1777 root - lw nothing of ours is in it
 /run(/[a-z]+|/ceems-(build|etc))? d 1?755 [a-z]+ - l folders of others, and the two of the private cluster
 /run/munge/munge\.socket\.2 s 777 munge - w munge, which says who asks
@@ -131,6 +131,14 @@ for name in ceems-recorder ceems-redfish; do
 	pid=$(inside pgrep -x $name | head -n 1)
 	is "$(inside awk '/^Max core/ { print $5, $6 }' "/proc/$pid/limits")" "0 0" "$name leaves no core"
 done
+
+# what another user reads of the programs that write files of steps: the folder of a job is not on their command line
+for pid in $(inside pgrep -x 'ceems-(trace|profile)'); do
+	as user3 sh -c 'cat /proc/$1/cmdline; cat /proc/$1/environ' sh "$pid" 2>/dev/null | tr '\0' '|'
+	echo
+done | sort -u >"$e2e_work/seen"
+is "$(cat "$e2e_work/seen")" "$(cd "$DIR/helpers" && printf "$DIR/helpers/%s|\\n" ceems-[pt]r*e)" \
+	"another user sees the path of ceems-trace and ceems-profile, and no folder, job or group"
 
 # --- after the jobs -----------------------------------------------------------------------------------------
 

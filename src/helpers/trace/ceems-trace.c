@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ceems-trace - writes the trace of a step, --ceems-trace, for its slurmstepd: samples come on standard
- * input, a socket (trace_sample.h), and become rows of CSV in DIR. It starts as root and becomes the user
- * before it touches anything of his: a folder in which only he may write is written by him, and one that
- * hangs stops nobody else. It ends with its input, or when the file cannot be written, and prints what
- * stepfile.h says. A write that takes longer than WRITE_MAX_S ends it by SIGALRM.
+ * ceems-trace - writes the trace of a step, --ceems-trace, for its slurmstepd: arguments (step_args.h) and
+ * samples (trace_sample.h) come on standard input, a socket, and become rows of CSV. It starts as root and
+ * becomes the user before it touches anything of his: a folder in which only he may write is written by him,
+ * and one that hangs stops nobody else. It ends with its input, or when the file cannot be written, and
+ * prints what stepfile.h says. A write that takes longer than WRITE_MAX_S ends it by SIGALRM.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -147,11 +147,14 @@ static int trace_write(struct trace_file *f, const char *dir, const char *name, 
 int main(int argc, char **argv)
 {
 	static struct trace_file f = { .fd = -1 };
+	_cleanup_free_ char *text = NULL;
 	char *arg[STEP_ARGS_TRACE];
 	struct errmsg err = { 0 };
 	int rc;
 
-	rc = argc ? step_args_parse(argv + 1, STEP_ARGS_TRACE, arg, &err) : -EINVAL;
+	(void)argv;
+	rc = argc > 1 ? errmsg_set(&err, -EINVAL, STEP_ARGS_NONE) :
+			step_args_receive(STDIN_FILENO, STEP_ARGS_TRACE, &text, arg, &err);
 	if (rc == 0 && parse_u64(arg[STEP_ARG_BYTES], &f.limit) < 0)
 		rc = errmsg_set(&err, -EINVAL, "bytes='%s' is not a number", arg[STEP_ARG_BYTES]);
 	if (rc < 0) {

@@ -59,6 +59,25 @@ static inline bool wait_until(bool (*is_so)(void))
 	return is_so();
 }
 
+/*
+ * Returns true if PROGRAM runs, and all that another user can read of its processes is its path: in the
+ * command line, not in the environment.
+ */
+static inline bool shows_only_path(const char *program)
+{
+	char command[1024];
+
+	(void)snprintf(command, sizeof(command),
+		       "as() { setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\" 2>/dev/null; }\n"
+		       "pids=$(pgrep -f '^%s/%s') || exit 1\n"
+		       "for p in $pids; do\n"
+		       "	[ \"$(as tr '\\0' '|' </proc/$p/cmdline)\" = '%s/%s|' ] || exit 1\n"
+		       "	! as cat /proc/$p/environ || exit 1\n"
+		       "done",
+		       HELPER_DIR, program, HELPER_DIR, program);
+	return system(command) == 0;
+}
+
 /* Puts the script TEXT into DIR under the name of our PROGRAM, and has it used. */
 static inline void use_program(const char *dir, const char *program, const char *text)
 {
@@ -90,14 +109,14 @@ static inline void use_fault(const char *dir, const char *program, const char *p
 }
 
 /*
- * Returns true if libfiu runs PROGRAM: its status without arguments is the usage's. In a build with gcc's
+ * Returns true if libfiu runs PROGRAM: its status with an argument is the usage's. In a build with gcc's
  * sanitizers it does not.
  */
 static inline bool has_faults(const char *program)
 {
 	char command[512];
 
-	(void)snprintf(command, sizeof(command), "fiu-run -x -f '' %s/%s >/dev/null 2>&1", HELPER_DIR,
+	(void)snprintf(command, sizeof(command), "fiu-run -x -f '' %s/%s x >/dev/null 2>&1", HELPER_DIR,
 		       program);
 	return system(command) == 2 << 8;
 }

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "src/libstep/stepprofile.h"
 
+#include <glob.h>
 #include <signal.h>
 
 #include "cgfolders.h"
@@ -61,6 +62,9 @@ static pid_t start_task(int *ret_fd)
 /* a process that profile_step() started was the first to be killed if memory runs out */
 static bool is_exposed;
 
+/* another user saw nothing of the step; its user is told that there is no profile */
+static bool is_hidden, is_told;
+
 /* Returns true if a process that the program started has an oom_score_adj of 1000. */
 static bool writer_is_exposed(void)
 {
@@ -97,6 +101,7 @@ static pid_t profile_step(void)
 						 .pid = &pid,
 						 .n = 1 };
 	struct stepprofile *sp = NULL;
+	struct errmsg lost = { 0 };
 	siginfo_t info = { 0 };
 	char byte;
 
@@ -105,13 +110,15 @@ static pid_t profile_step(void)
 	is_int(stepprofile_start(&setup, &sp, NULL), 0, "  starts");
 	(void)!read(fd, &byte, 1);
 	is_exposed = writer_is_exposed();
+	is_hidden = shows_only_path("ceems-profile");
 	stepprofile_halt(sp);
 	/* stepprofile_finish() waits for a limited time, which a busy machine may exceed */
 	ok(wait_until(program_has_ended), "  the program ends");
 	(void)waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG);
-	stepprofile_finish(sp);
+	stepprofile_finish(sp, &lost);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
+	is_told = lost.text[0] != '\0';
 	return info.si_pid;
 }
 
@@ -126,6 +133,16 @@ static bool is_whole(void)
 		diag("%s", err.text);
 	profile_destroy(p);
 	return is_read;
+}
+
+/* Returns true if a name in the folder matches PATTERN. */
+static bool has_match(const char *pattern)
+{
+	glob_t found = { 0 };
+	bool is_found = glob(scratch_path(dir, pattern), 0, NULL, &found) == 0;
+
+	globfree(&found);
+	return is_found;
 }
 
 static bool is_there(void)
@@ -202,7 +219,32 @@ static void test_fault(const char *point, int error, const char *text)
 		       text ? text : "", strerror(error));
 	is_str(said, text ? line : "", text ? "  the log has one line" : "  the log needs no line");
 	ok(text ? !is_there() : is_whole(), text ? "  there is no file" : "  the file is whole");
-	ok(access(scratch_path(dir, "ceems-profile-7.3-n1.pb.gz.tmp"), F_OK) < 0, "  and none beside it");
+	ok(is_told == (text != NULL), text ? "  and its user is told" : "  and its user is told nothing");
+	ok(!has_match("*.tmp"), "  and none is beside it");
+}
+
+/*
+ * Another user has put empty files into the folder, under each name that can be guessed. IS_TEMPORARY: only
+ * under that of the file that is renamed.
+ */
+static void test_taken(bool is_temporary)
+{
+	char name[64];
+	unsigned int i;
+
+	diag("%s taken by another user", is_temporary ? "the name of a temporary file is" : "all names are");
+	scratch_clear(dir);
+	(void)scratch_write(scratch_path(dir, "ceems-profile-7.3-n1.pb.gz.tmp"), "", 0);
+	for (i = 1; i <= 99 && !is_temporary; i++) {
+		(void)snprintf(name, sizeof(name),
+			       i == 1 ? "ceems-profile-7.3-n1.pb.gz" : "ceems-profile-7.3-n1-%u.pb.gz", i);
+		(void)scratch_write(scratch_path(dir, name), "", 0);
+	}
+	(void)profile_step();
+	is_str(said, "", "  the log needs no line");
+	ok(!is_told, "  and its user is told nothing");
+	ok(is_temporary ? is_whole() : has_match("ceems-profile-7.3-n1-????????????????.pb.gz"),
+	   "  the profile is there");
 }
 
 static void test_faults(void)
@@ -264,6 +306,9 @@ int main(void)
 		ok(is_whole(), "  the file is whole");
 		ok(is_exposed,
 		   "  when memory runs out, the kernel kills the process that writes it before a job's task");
+		ok(is_hidden, "  another user sees no folder, job or group in /proc");
+		test_taken(true);
+		test_taken(false);
 		test_faults();
 	}
 	ledger_leave(node.l, slot);

@@ -24,6 +24,7 @@ static struct fake_sampler node;
 static _Atomic bool is_over, is_away;
 static _Atomic uint64_t ahead_ns;
 static _Thread_local bool is_ahead;
+static struct errmsg lost; /* what the last step's user is told */
 
 /* Our own: a test moves CLOCK_MONOTONIC on for its threads, so that a limit of seconds is over at once. */
 int clock_gettime(clockid_t id, struct timespec *ret)
@@ -118,7 +119,8 @@ static uint64_t finish(struct steptrace *st)
 	steptrace_leave(st); /* this process is in no step, so nothing moves */
 	steptrace_halt(st);
 	begin_ns = own_time_ns();
-	steptrace_finish(st, &last);
+	memset(&lost, 0, sizeof(lost));
+	steptrace_finish(st, &last, &lost);
 	return (own_time_ns() - begin_ns) / NSEC_PER_MSEC;
 }
 
@@ -146,12 +148,15 @@ static void test_file(void)
 	diag("a step");
 	st = begin(slot, dir);
 	ok(wait_for_rows(5), "  its file grows");
+	if (getuid() == 0)
+		ok(shows_only_path("ceems-trace"), "  another user sees no folder, job or group in /proc");
 	diag("the end takes %u ms", (unsigned int)finish(st));
 	ok(ends_with_row(file_path(""), ",end,"), "  the last row is there");
 	ok(ends_with_row(file_path(""), ",,,12.345678,"), "  and has the energy of the end");
 	is_int(stat(file_path(""), &sb), 0, "  the file is there");
 	is_u64(sb.st_mode & 07777, 0600, "  and its user's alone");
 	is_str(said, "", "  nothing is said");
+	is_str(lost.text, "", "  not to its user either");
 	diag("a step of the same name");
 	st = begin(slot, dir);
 	(void)finish(st);
@@ -243,6 +248,8 @@ static void test_troubles(void)
 	       "trace: /nonexistent/folder/ceems-trace-7.3-n1.csv: No such file or directory; the trace "
 	       "of this step ends there\n",
 	       "  just one");
+	ok(strstr(lost.text, "No such file or directory; the trace of this step ends there"),
+	   "  its user is told the same");
 	diag("a device that is full");
 	(void)!symlink("/dev/full", scratch_path(dir, "full"));
 	st = begin(slot, "/dev/full");
@@ -257,6 +264,7 @@ static void test_troubles(void)
 	       "trace: cannot start /nonexistent/ceems-trace: No such file or directory; this step is not "
 	       "traced\n",
 	       "  just one");
+	ok(strstr(lost.text, "this step is not traced"), "  its user is told the same");
 	ledger_leave(node.l, slot);
 }
 
@@ -306,7 +314,7 @@ static void test_programs(void)
 	use_program(dir, "ceems-trace",
 		    "#!/bin/sh\ncat >/dev/null\nend=$(($(date +%s) + 3))\nwhile [ $(date +%s) -lt $end ]; do "
 		    ":; done\n"
-		    ": >\"${3#dir=}/worked\"\necho done\n");
+		    ": >\"${0%/*}/worked\"\necho done\n");
 	st = begin(slot, dir);
 	(void)nanosleep(&pause_10ms, NULL);
 	ms = finish(st);
@@ -363,7 +371,7 @@ static void test_limit(void)
 	diag("a program that works without end");
 	scratch_clear(dir);
 	use_program(dir, "ceems-trace",
-		    "#!/bin/sh\ncat >/dev/null\n: >\"${3#dir=}/works\"\nwhile :; do :; done\n");
+		    "#!/bin/sh\ncat >/dev/null\n: >\"${0%/*}/works\"\nwhile :; do :; done\n");
 	st = begin(slot, dir);
 	begin_ns = clock_mono_ns();
 	if (pthread_create(&thread, NULL, pass_limit, NULL))
@@ -434,7 +442,7 @@ static void test_forbidden(void)
 	is_str(err.text, "TraceDir=none in ceems.conf", "  says so");
 	steptrace_leave(NULL);
 	steptrace_halt(NULL);
-	steptrace_finish(NULL, NULL);
+	steptrace_finish(NULL, NULL, NULL);
 }
 
 static void test_job_name(void)
