@@ -79,7 +79,7 @@ int https_headers_read(const char *path, struct curl_slist **list, struct errmsg
 	unsigned int at = 0;
 	char *text, *line, *rest;
 	size_t len;
-	int rc = fileio_read_checked(path, FILE_MAX, trust_is_secret, /* st= */ NULL, &text, &len, err);
+	int rc = fileio_read_checked(path, FILE_MAX, trust_is_own_secret, /* st= */ NULL, &text, &len, err);
 
 	if (rc < 0)
 		return rc;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "src/libcore/settings.h"
 #include "src/libstore/store.h"
@@ -134,6 +135,12 @@ struct sink_ops {
 
 /* Returns the sink NAME. NULL: this build has no such sink. */
 const struct sink_ops *sink_find(const char *name);
+
+/*
+ * Returns true if we are root and a file that SINK reads belongs to another account, *RET (as_owner.h): its
+ * secret, database or certificates. FILE, if it is not NULL, is used in the place of the secret.
+ */
+bool sink_is_others(const struct sink_ops *sink, const struct settings *s, const char *file, uid_t *ret);
 
 /* Returns true if the setting KEY is the output of a sink of this build. */
 bool sink_writes(const char *key);

@@ -3,6 +3,7 @@
 
 #include "ceems_config.h"
 #include "src/libsink/sink.h"
+#include "src/libutil/as_owner.h"
 
 /*
  * IF_BUILT(HAVE, OPS) is OPS if HAVE is a macro that is 1, else NULL. The kernel's
@@ -37,5 +38,23 @@ bool sink_writes(const char *key)
 	for (i = 0; i < ARRAY_SIZE(sink_table); i++)
 		if (sink_table[i] && sink_table[i]->output.key && !strcmp(sink_table[i]->output.key, key))
 			return true;
+	return false;
+}
+
+bool sink_is_others(const struct sink_ops *sink, const struct settings *s, const char *file, uid_t *ret)
+{
+	const struct sink_setting *const settings[] = { file ? NULL : &sink->secret, &sink->trust,
+							sink->db && !file ? &sink->db->file : NULL };
+	size_t i;
+
+	if (file && as_owner_is_other(file, ret))
+		return true;
+	for (i = 0; i < ARRAY_SIZE(settings); i++) {
+		const char *path = settings[i] && settings[i]->key ? (const char *)s + settings[i]->offset :
+								     "";
+
+		if (*path && as_owner_is_other(path, ret))
+			return true;
+	}
 	return false;
 }

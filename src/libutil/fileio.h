@@ -53,7 +53,7 @@ int fileio_read_alloc(const char *path, size_t max, char **ret, size_t *ret_len,
 		      struct errmsg *err) _must_check_;
 /*
  * Reads a file that decides what we do, if CHECK accepts its status: trust_is_ours(),
- * trust_is_owners(), trust_is_secret(). ST may be NULL; else *ST is the
+ * trust_is_own(), trust_is_secret(). ST may be NULL; else *ST is the
  * status. Otherwise as fileio_read_alloc().
  */
 int fileio_read_checked(const char *path, size_t max,

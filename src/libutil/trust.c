@@ -33,7 +33,7 @@ static int check_owner(uid_t user, const char *path, const struct stat *st, stru
 			  (unsigned int)st->st_uid);
 }
 
-int trust_is_owners(const char *path, const struct stat *st, struct errmsg *err)
+static int trust_is_owners(const char *path, const struct stat *st, struct errmsg *err)
 {
 	bool is_sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
 
@@ -103,6 +103,21 @@ int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err)
 	if (st->st_mode & (S_IRWXG | S_IRWXO))
 		return errmsg_set(err, -EACCES, "%s: others may use it; chmod 0600", path);
 	return 0;
+}
+
+int trust_is_own(const char *path, const struct stat *st, struct errmsg *err)
+{
+	if (!geteuid() && st->st_uid)
+		return errmsg_set(err, -EPERM, "%s: belongs to user %u, so root does not read it", path,
+				  (unsigned int)st->st_uid);
+	return trust_is_ours(path, st, err);
+}
+
+int trust_is_own_secret(const char *path, const struct stat *st, struct errmsg *err)
+{
+	int rc = trust_is_own(path, st, err);
+
+	return rc < 0 ? rc : trust_is_secret(path, st, err);
 }
 
 int trust_is_private(const char *path, const struct stat *st, struct errmsg *err)

@@ -28,10 +28,12 @@ int trust_is_ours(const char *path, const struct stat *st, struct errmsg *err);
 int trust_is_ours_for(uid_t user, const char *path, const struct stat *st, struct errmsg *err);
 
 /*
- * Returns 0 if nobody but its owner can write the file of ST, whoever the owner is: root may be told
- * to use a file of SlurmUser. -EPERM with what to type.
+ * trust_is_ours() for a file that tells a library what to do: root believes only its own. as_owner.h is for
+ * the files of others.
  */
-int trust_is_owners(const char *path, const struct stat *st, struct errmsg *err);
+int trust_is_own(const char *path, const struct stat *st, struct errmsg *err);
+/* trust_is_own() and trust_is_secret() */
+int trust_is_own_secret(const char *path, const struct stat *st, struct errmsg *err);
 
 /* Returns 0 if only its owner can read and write the file of ST; -EACCES with what to type. */
 int trust_is_secret(const char *path, const struct stat *st, struct errmsg *err);

@@ -28,7 +28,7 @@ static void push_check_headers(struct check *c, const char *path)
 	if (!*path)
 		return;
 	(void)snprintf(hint, sizeof(hint), "chown root %s && chmod 600 %s", path, path);
-	if (fileio_read_checked(path, (size_t)64 << 10, trust_is_secret, NULL, &text, NULL, &err) < 0) {
+	if (fileio_read_checked(path, (size_t)64 << 10, trust_is_own_secret, NULL, &text, NULL, &err) < 0) {
 		check_error(c, "ProfilePushHeaders", check_hint_system(hint),
 			    "%s; profiles wait in ProfilePushDir", err.text);
 		return;

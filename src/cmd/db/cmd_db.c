@@ -10,6 +10,7 @@
 #include "src/cmd/cmd.h"
 #include "src/libsink/db_options.h"
 #include "src/libsink/sink.h"
+#include "src/libutil/as_owner.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/items.h"
 #include "src/libutil/parse.h"
@@ -44,18 +45,40 @@ static const struct cmd_option db_options[] = {
 	{ 0 },
 };
 
-static int db_act(const struct sink_db *db, const struct settings *s, const char *action,
+struct db_action {
+	const struct sink_ops *sink;
+	const struct settings *s;
+	const char *action;
+	const struct db_options *o;
+};
+
+/* A member of struct as_owner_task; TO is not used, as all is printed. */
+static int db_run(void *ctx, FILE *to, struct errmsg *err)
+{
+	const struct db_action *a = ctx;
+	const struct sink_db *db = a->sink->db;
+
+	(void)to;
+	if (!strcmp(a->action, "migrate"))
+		return db->migrate(a->s, a->o, err);
+	if (!strcmp(a->action, "maintain"))
+		return db->maintain(a->s, a->o, err);
+	return db->status(a->s, a->o->defaults_file, print_line, NULL, err);
+}
+
+static int db_act(const struct sink_ops *sink, const struct settings *s, const char *action,
 		  const struct db_options *o)
 {
+	struct db_action a = { .sink = sink, .s = s, .action = action, .o = o };
+	const struct as_owner_task task = { .run = db_run, .ctx = &a };
 	struct errmsg err = { 0 };
+	uid_t owner;
 	int rc;
 
-	if (!strcmp(action, "migrate"))
-		rc = db->migrate(s, o, &err);
-	else if (!strcmp(action, "maintain"))
-		rc = db->maintain(s, o, &err);
+	if (sink_is_others(sink, s, o->defaults_file, &owner))
+		rc = as_owner_run(owner, &task, &err);
 	else
-		rc = db->status(s, o->defaults_file, print_line, NULL, &err);
+		rc = db_run(&a, NULL, &err);
 	return rc < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
@@ -76,13 +99,13 @@ static int db_act_all(const struct settings *s, const char *action, const struct
 		if (!sink || !sink->db)
 			continue;
 		any = true;
-		if (db_act(sink->db, s, action, o) != CMD_OK)
+		if (db_act(sink, s, action, o) != CMD_OK)
 			rc = CMD_FAILED;
 	}
 	if (any)
 		return rc;
 	sink = sink_find("mariadb");
-	return sink ? db_act(sink->db, s, action, o) : cmd_error("this build has no sink mariadb");
+	return sink ? db_act(sink, s, action, o) : cmd_error("this build has no sink mariadb");
 }
 
 static int cmd_db_run(const struct cmd_info *self, int argc, char **argv)

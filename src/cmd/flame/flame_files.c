@@ -130,8 +130,10 @@ static int take_profile(void *owner, const char *path)
 int flame_files_load(struct flame_files *f, int argc, char **argv, const char *const *dir, size_t ndirs)
 {
 	struct job_ids ids = { 0 };
-	int rc = job_files_arguments(argc, argv, &ids, take_profile, f, f->what, sizeof(f->what));
+	int rc;
 
+	job_files_become_user();
+	rc = job_files_arguments(argc, argv, &ids, take_profile, f, f->what, sizeof(f->what));
 	if (rc == CMD_OK && ids.n)
 		rc = job_files_look(&profile_kind, &ids, f->what, dir, ndirs, take_profile, f);
 	if (rc == CMD_OK && !f->n)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "src/cmd/cmd.h"
+#include "src/libutil/as_owner.h"
 #include "src/libutil/parse.h"
 
 /* The job and step of a file. */
@@ -98,15 +99,39 @@ static bool is_wanted(const struct job_file_kind *kind, const char *file, const 
 	return false;
 }
 
-/* Returns true if the caller owns the file, or the caller is root. Another user may have put a file there. */
-static bool is_callers(const char *path, uid_t *owner)
+static bool may_become_user;
+
+void job_files_become_user(void)
+{
+	may_become_user = true;
+}
+
+/*
+ * Returns true if PATH is a file that may be taken, and its owner: the caller's; for a caller that was root,
+ * that of any user. Another user may have put a file there.
+ */
+static bool is_callers(const char *path, bool was_root, uid_t *owner)
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || (geteuid() != 0 && st.st_uid != geteuid()))
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || (!was_root && st.st_uid != geteuid()))
 		return false;
 	*owner = st.st_uid;
 	return true;
+}
+
+/* If we are root and a user could have written the file at PATH, becomes the user, or refuses. */
+static int become_user_of(const char *path)
+{
+	struct errmsg err = { 0 };
+	uid_t owner;
+
+	if (!as_owner_is_other(path, &owner))
+		return CMD_OK;
+	if (!may_become_user)
+		return cmd_error("%s is left out: root reads no file of a user; run this as user %u", path,
+				 (unsigned int)owner);
+	return as_owner_become(owner, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
 /* The arguments of job_files_look(), and what was found. */
@@ -116,6 +141,7 @@ struct file_search {
 	const char *what;
 	int (*take)(void *owner, const char *path);
 	void *owner;
+	bool was_root;
 	uid_t uid; /* owner of the first file that was found */
 	bool is_found;
 };
@@ -146,12 +172,12 @@ static int find_in(struct file_search *s, const char *dir)
 		rc = cmd_error("out of memory");
 	for (i = 0; rc == CMD_OK && i < n; i++) {
 		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name) >= sizeof(path) ||
-		    !is_callers(path, &uid))
+		    !is_callers(path, s->was_root, &uid))
 			continue;
 		if (s->is_found && uid != s->uid)
 			rc = cmd_error("%ss of job %s are of several users: name the files", s->kind->name,
 				       s->what);
-		else
+		else if (become_user_of(path) == CMD_OK)
 			rc = s->take(s->owner, path);
 		s->uid = uid;
 		s->is_found = true;
@@ -166,7 +192,12 @@ int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, 
 		   const char *const *dir, size_t ndirs, int (*take)(void *owner, const char *path),
 		   void *owner)
 {
-	struct file_search s = { .kind = kind, .ids = ids, .what = what, .take = take, .owner = owner };
+	struct file_search s = { .kind = kind,
+				 .ids = ids,
+				 .what = what,
+				 .take = take,
+				 .owner = owner,
+				 .was_root = geteuid() == 0 };
 	size_t i;
 	int rc = CMD_OK;
 
@@ -198,7 +229,9 @@ int job_files_arguments(int argc, char **argv, struct job_ids *ids,
 		int bad = job_ids_add(ids, argv[i], &err);
 
 		if (bad == -EINVAL && ids->n == before) {
-			rc = ids->n ? cmd_error(NOT_BOTH) : take(owner, argv[i]);
+			rc = ids->n ? cmd_error(NOT_BOTH) : become_user_of(argv[i]);
+			if (rc == CMD_OK)
+				rc = take(owner, argv[i]);
 			has_file = true;
 		} else if (bad < 0) {
 			rc = cmd_error("%s", err.text);

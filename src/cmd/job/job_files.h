@@ -18,10 +18,17 @@ struct job_file_name {
 };
 
 /*
+ * Lets job_files_look() and job_files_arguments() make root the user who owns a file, for good. For commands
+ * that need root for nothing else.
+ */
+void job_files_become_user(void);
+
+/*
  * Calls TAKE for each file of the jobs IDS in the folders DIR[ndirs], in each folder in the order of their
- * names, with n2 before n10. WHAT names IDS in messages. Only files that the caller owns are taken. For root,
- * files of any user are taken, but files of two users are an error. The search stops when TAKE returns
- * another value than CMD_OK, and returns that value. To find no file is CMD_OK.
+ * names, with n2 before n10. WHAT names IDS in messages. Only files that the caller owns are taken. Root must
+ * not parse what a user wrote: after job_files_become_user() it becomes the owner of the first file, else it
+ * leaves out the files of users and says so; files of two users are an error. The search stops when TAKE
+ * returns another value than CMD_OK, and returns that value. To find no file is CMD_OK.
  */
 int job_files_look(const struct job_file_kind *kind, const struct job_ids *ids, const char *what,
 		   const char *const *dir, size_t ndirs, int (*take)(void *owner, const char *path),

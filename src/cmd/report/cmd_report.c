@@ -69,7 +69,7 @@ static int set_from(struct report_options *o, const char *text)
 	if (!sink || !sink->db)
 		return cmd_error("report: this build has no sink %s, and so cannot read its database",
 				 names[i]);
-	o->database = sink->db;
+	o->database = sink;
 	o->database_name = sink->name;
 	o->database_file = text[len] ? text + len + 1 : NULL;
 	return CMD_OK;

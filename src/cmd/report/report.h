@@ -20,9 +20,9 @@ struct report_options {
 	struct period period;
 	bool has_period;
 	enum report_form form;
-	const char *out;		/* file to write; NULL: stdout */
-	const char *site;		/* --site: folder for pages of a web server; NULL: not given */
-	const struct sink_db *database; /* where jobs are read; NULL: from slurmdbd */
+	const char *out;		 /* file to write; NULL: stdout */
+	const char *site;		 /* --site: folder for pages of a web server; NULL: not given */
+	const struct sink_ops *database; /* where jobs are read; NULL: from slurmdbd */
 	const char *database_name;
 	const char *database_file; /* replaces the file in ceems.conf; NULL: not given */
 	const char *mail_to;	   /* address of a mail; NULL: no mail */

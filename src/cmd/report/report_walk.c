@@ -12,6 +12,7 @@
 #include "src/cmd/job/job_ask.h"
 #include "src/cmd/jobs/jobs_walk.h"
 #include "src/libsink/db_walk.h"
+#include "src/libutil/as_owner.h"
 #include "src/libutil/parse.h"
 
 struct walking {
@@ -78,21 +79,20 @@ static int walk_row(void *ctx, const struct db_walk_row *row, struct errmsg *err
 	return rc;
 }
 
-static int walk_database(const struct walking *k, struct errmsg *err)
+/*
+ * Sets *RET_LACKS if jobs before the time that must be there are gone. Calls EACH for the
+ * jobs of the period.
+ */
+static int read_database(const struct walking *k,
+			 int (*each)(void *ctx, const struct db_walk_row *row, struct errmsg *err), void *ctx,
+			 bool *ret_lacks, struct errmsg *err)
 {
-	const struct report_options *o = k->o;
-	const struct sink_db *database = o->database;
+	const struct sink_db *database = k->o->database->db;
 	struct settings *s = &k->w->site->settings;
-	struct db_walk walk = {
-		.from = k->w->from, .to = k->w->to, .each = walk_row, .ctx = (void *)(uintptr_t)k
-	};
+	struct db_walk walk = { .from = k->w->from, .to = k->w->to, .each = each, .ctx = ctx };
 	uint64_t gone = 0;
-	int rc;
+	int rc = database->gone(s, k->w->need, k->w->to, &gone, err);
 
-	if (o->database_file && (size_t)snprintf((char *)s + database->file.offset, SETTINGS_PATH_MAX, "%s",
-						 o->database_file) >= SETTINGS_PATH_MAX)
-		return errmsg_set(err, -ENAMETOOLONG, "--from: the path is too long");
-	rc = database->gone(s, k->w->need, k->w->to, &gone, err);
 	if (rc == 0 && gone)
 		rc = errmsg_set(err, -ENODATA,
 				"%" PRIu64
@@ -102,10 +102,93 @@ static int walk_database(const struct walking *k, struct errmsg *err)
 	if (rc == 0 && k->w->from < k->w->need)
 		rc = database->gone(s, k->w->from, k->w->need, &gone, err);
 	if (rc == 0 && gone) {
-		*k->w->lacks = true;
+		*ret_lacks = true;
 		walk.from = k->w->need;
 	}
 	return rc < 0 ? rc : database->walk(s, &walk, err);
+}
+
+/* --- a database whose files another account owns: root reads it in a child that is this account -------- */
+
+/* A row on its way from the child; JSON and CPU time follow, each with its NUL. */
+struct sent_row {
+	uint64_t json_size, cpu_size; /* both 0: no row, jobs are lacking; cpu_size 0: not known */
+};
+/* Larger rows end the walk. */
+#define ROW_MAX (UINT64_C(256) << 20)
+
+static int send_row(void *ctx, const struct db_walk_row *row, struct errmsg *err)
+{
+	const struct sent_row sent = { row->len + 1, row->cpu_us ? strlen(row->cpu_us) + 1 : 0 };
+	FILE *to = ctx;
+
+	if (fwrite(&sent, sizeof(sent), 1, to) != 1 || fwrite(row->json, 1, row->len, to) != row->len ||
+	    fputc('\0', to) == EOF ||
+	    (row->cpu_us && fwrite(row->cpu_us, 1, sent.cpu_size, to) != sent.cpu_size))
+		return errmsg_errno(err, -errno, "cannot send a job");
+	return 0;
+}
+
+static int run_read(void *ctx, FILE *to, struct errmsg *err)
+{
+	static const struct sent_row lacking;
+	bool lacks = false;
+	int rc = read_database(ctx, send_row, to, &lacks, err);
+
+	if (rc == 0 && lacks && fwrite(&lacking, sizeof(lacking), 1, to) != 1)
+		return errmsg_errno(err, -errno, "cannot send");
+	return rc;
+}
+
+static int take_row(const struct walking *k, const struct sent_row *sent, FILE *from, struct errmsg *err)
+{
+	_cleanup_free_ char *text = NULL;
+	const size_t size = sent->json_size + sent->cpu_size;
+	struct db_walk_row row = { 0 };
+
+	if (sent->json_size > ROW_MAX || sent->cpu_size > ROW_MAX)
+		return errmsg_set(err, -EPROTO, "a job of the database is too long");
+	text = malloc(size);
+	if (!text)
+		return errmsg_errno(err, -ENOMEM, "a job");
+	if (!sent->json_size || fread(text, 1, size, from) != size || text[sent->json_size - 1] ||
+	    text[size - 1])
+		return errmsg_set(err, -EPROTO, "a job of the database is cut");
+	row.json = text;
+	row.len = sent->json_size - 1;
+	row.cpu_us = sent->cpu_size ? text + sent->json_size : NULL;
+	return walk_row((void *)(uintptr_t)k, &row, err);
+}
+
+static int take_rows(void *ctx, FILE *from, struct errmsg *err)
+{
+	const struct walking *k = ctx;
+	struct sent_row sent;
+	int rc = 0;
+
+	while (rc == 0 && fread(&sent, sizeof(sent), 1, from) == 1) {
+		if (!sent.json_size && !sent.cpu_size)
+			*k->w->lacks = true;
+		else
+			rc = take_row(k, &sent, from, err);
+	}
+	return rc;
+}
+
+static int walk_database(const struct walking *k, struct errmsg *err)
+{
+	const struct report_options *o = k->o;
+	struct settings *s = &k->w->site->settings;
+	void *ctx = (void *)(uintptr_t)k;
+	const struct as_owner_task task = { .run = run_read, .take = take_rows, .ctx = ctx };
+	uid_t owner;
+
+	if (o->database_file && (size_t)snprintf((char *)s + o->database->db->file.offset, SETTINGS_PATH_MAX,
+						 "%s", o->database_file) >= SETTINGS_PATH_MAX)
+		return errmsg_set(err, -ENAMETOOLONG, "--from: the path is too long");
+	if (sink_is_others(o->database, s, NULL, &owner))
+		return as_owner_run(owner, &task, err);
+	return read_database(k, walk_row, ctx, k->w->lacks, err);
 }
 
 /* --- either ------------------------------------------------------------------------------------ */

@@ -360,8 +360,10 @@ static int load_files(const struct trace_request *r, const char *conf, int argc,
 		      struct trace_files *files, char *what, size_t size)
 {
 	struct job_ids ids = { 0 };
-	int rc = job_files_arguments(argc, argv, &ids, take_file, files, what, size);
+	int rc;
 
+	job_files_become_user();
+	rc = job_files_arguments(argc, argv, &ids, take_file, files, what, size);
 	if (rc == CMD_OK && ids.n)
 		rc = find_files(r, conf, &ids, what, files);
 	job_ids_fini(&ids);

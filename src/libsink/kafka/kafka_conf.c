@@ -29,6 +29,10 @@ static const struct {
 	{ "delivery.timeout.ms", NULL, "the recorder decides how long a record is tried" },
 	{ "log.queue", "true", "the recorder's thread writes the log lines" },
 	{ "plugin.library.paths", NULL, "a data file must not load code into the recorder" },
+	{ "ssl.engine.location", NULL, "a data file must not load code into the recorder" },
+	{ "ssl.engine.id", NULL, "a data file must not load code into the recorder" },
+	{ "ssl.providers", NULL, "a data file must not load code into the recorder" },
+	{ "sasl.kerberos.kinit.cmd", NULL, "a data file must not name a command" },
 	{ "enable.background", NULL, "the recorder has no thread for it" },
 };
 
@@ -54,6 +58,17 @@ static char *trim(char *s)
 	return s;
 }
 
+/*
+ * Returns true if KEY is put into the command line of kinit, which librdkafka lets a shell run, and VALUE has
+ * a character that means something to a shell.
+ */
+static bool is_command(const char *key, const char *value)
+{
+	return (!strcmp(key, "sasl.kerberos.keytab") || !strcmp(key, "sasl.kerberos.principal") ||
+		!strcmp(key, "sasl.kerberos.service.name")) &&
+	       strpbrk(value, "`$;&|<>(){}[]*?!~#\\'\" \t");
+}
+
 static int check_ours(const char *path, unsigned int line, const char *key, const char *value,
 		      struct errmsg *err)
 {
@@ -64,6 +79,10 @@ static int check_ours(const char *path, unsigned int line, const char *key, cons
 			return errmsg_set(err, -EINVAL, "%s:%u: %s cannot be set%s%s: %s", path, line, key,
 					  ours[i].only ? ", it is " : "", ours[i].only ? ours[i].only : "",
 					  ours[i].why);
+	if (is_command(key, value))
+		return errmsg_set(err, -EINVAL,
+				  "%s:%u: %s has a character that a shell would not take as it is", path,
+				  line, key);
 	return 0;
 }
 
@@ -128,7 +147,7 @@ int kafka_conf_read(const char *path, rd_kafka_conf_t *conf, struct errmsg *err)
 	char *p;
 	int rc;
 
-	rc = fileio_read_checked(path, CONF_MAX, trust_is_owners, &st, &text, &len, err);
+	rc = fileio_read_checked(path, CONF_MAX, trust_is_own, &st, &text, &len, err);
 	if (rc < 0)
 		return rc;
 	if (strlen(text) != len)

@@ -58,6 +58,37 @@ static const char *find_value(const char *text, const char *key, bool any_group)
 	return last;
 }
 
+/*
+ * Refuses options that load code or write files, and other option files, which nobody looks at. 0, or -EINVAL
+ * with the line.
+ */
+static int check_options(const char *path, const char *text, struct errmsg *err)
+{
+	static const struct {
+		const char *key, *why;
+	} refused[] = {
+		{ "plugin-dir", "a data file must not load code" },
+		{ "default-auth", "a data file must not load code" },
+		{ "connection", "a data file must not load code" },
+		{ "debug", "a data file must not name a file to write" },
+		{ "!include", "the options of the other file would not be checked; write them here" },
+	};
+	unsigned int line = 1;
+	const char *p, *end;
+	size_t i;
+
+	for (p = text; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL, line++) {
+		p += strspn(p, " \t");
+		for (i = 0; i < ARRAY_SIZE(refused); i++) {
+			end = after_key(p, refused[i].key);
+			if (end && (*p == '!' || !*end || strchr("=\r\n", *end)))
+				return errmsg_set(err, -EINVAL, "%s:%u: %s cannot be set: %s", path, line,
+						  refused[i].key, refused[i].why);
+		}
+	}
+	return 0;
+}
+
 /* Reads the option file. The text may have a password, so the caller must clear it before freeing it. */
 static int read_defaults(const char *defaults_file, char **ret, size_t *ret_len, struct errmsg *err)
 {
@@ -66,12 +97,14 @@ static int read_defaults(const char *defaults_file, char **ret, size_t *ret_len,
 
 	if (!defaults_file || !*defaults_file)
 		return errmsg_set(err, -EINVAL, "MariadbDefaultsFile is not set");
-	rc = fileio_read_checked(defaults_file, DEFAULTS_MAX, trust_is_owners, &st, ret, ret_len, err);
+	rc = fileio_read_checked(defaults_file, DEFAULTS_MAX, trust_is_own, &st, ret, ret_len, err);
 	if (rc < 0)
 		return rc;
 	/* "password" without a value asks for one */
 	if (find_value(*ret, "password", /* any_group= */ true))
 		rc = trust_is_secret(defaults_file, &st, err);
+	if (rc == 0)
+		rc = check_options(defaults_file, *ret, err);
 	if (rc < 0) {
 		explicit_bzero(*ret, *ret_len);
 		free(*ret);

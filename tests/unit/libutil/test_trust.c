@@ -63,6 +63,23 @@ static void test_ours(void)
 	(void)ours(0, 0755, 0, 0644);
 }
 
+/* KafkaConf, MariadbDefaultsFile and the files of headers: root uses those of others as others only. */
+static void test_own(void)
+{
+	struct stat st;
+
+	(void)ours(STRANGER, 0755, STRANGER, 0600);
+	is_int(stat(path, &st), 0, "a file of SlurmUser in its own folder");
+	is_int(trust_is_own(path, &st, &err), -EPERM, "  root does not read it");
+	ok(strstr(err.text, "belongs to user 12345, so root does not read it") != NULL, "  %s", err.text);
+	is_int(trust_is_own_secret(path, &st, &err), -EPERM, "  nor a secret from it");
+	(void)ours(0, 0755, 0, 0640);
+	(void)stat(path, &st);
+	is_int(trust_is_own(path, &st, &err), 0, "root's own is read");
+	is_int(trust_is_own_secret(path, &st, &err), -EACCES, "  but for a secret that the group reads");
+	(void)ours(0, 0755, 0, 0644);
+}
+
 /* ceems.conf of SlurmUser, which slurmd and slurmctld read. */
 static void test_ours_for(void)
 {
@@ -142,6 +159,7 @@ int main(void)
 		return 1;
 	test_ours();
 	test_ours_for();
+	test_own();
 	test_secret();
 	test_reader("configuration", "Key=5\n", read_conf);
 	test_reader("emission factors", "iso2,iso3,year,gco2e_per_kwh,country\nFR,FRA,2024,44.2,France\n",

@@ -61,6 +61,11 @@ static void test_conf(void)
 		{ "transactional.id=x", ":1: transactional.id cannot be set: " },
 		{ "message.timeout.ms=1", ":1: message.timeout.ms cannot be set: " },
 		{ "plugin.library.paths=/tmp/x.so", ":1: plugin.library.paths cannot be set: " },
+		{ "ssl.engine.location=/tmp/x.so", ":1: ssl.engine.location cannot be set: " },
+		{ "ssl.providers=x", ":1: ssl.providers cannot be set: " },
+		{ "sasl.kerberos.kinit.cmd=id", ":1: sasl.kerberos.kinit.cmd cannot be set: " },
+		{ "sasl.kerberos.principal=a;id", ":1: sasl.kerberos.principal has a character that" },
+		{ "sasl.kerberos.keytab=$(id)", ":1: sasl.kerberos.keytab has a character that" },
 		{ "sasl.mechanism=PLAIN\nssl.key.password\x01=abc", "is not a property" },
 		{ "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER",
 		  ": sasl.mechanism=OAUTHBEARER needs sasl.oauthbearer.method=oidc" },
@@ -68,6 +73,7 @@ static void test_conf(void)
 		{ "# only\n\n  # comments\r\n", NULL },
 		{ "enable.idempotence=true\nacks=all\n", NULL },
 		{ "bootstrap.servers = localhost:1\r\nclient.id=x\n", NULL },
+		{ "sasl.kerberos.principal=kafka/n1.example.org@EXAMPLE.ORG", NULL },
 		{ "sasl.username=a\nsasl.password=se=cr#et\nsasl.mechanism=PLAIN", NULL },
 	};
 	struct sink *k = NULL;
