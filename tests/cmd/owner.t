@@ -41,6 +41,19 @@ ln -s "$dir/ceems-trace-8.0-n1.csv" home/link.csv
 chown -h $owner home/link.csv
 has "$(trace home/link.csv --csv)" "Permission denied" "a user's link to it is followed as the user"
 
+# --- emission factors ---------------------------------------------------------------------------------------
+
+if "$ceems" --help | grep -q '^  factors '; then
+	mkdir series
+	chown $owner series
+	printf 'Country=FR\nEmissionSeriesFile=%s/series/factors.csv\n' "$dir" >factors-ceems.conf
+	echo Providers=static >factors.conf
+	"$ceems" factors update --conf factors-ceems.conf --factors-conf factors.conf >/dev/null 2>&1
+	is "$(stat -c %u series/factors.csv.lock)" $owner "ceems factors update writes as the owner of the folder"
+else
+	skip "ceems factors: not built"
+fi
+
 # --- a database ---------------------------------------------------------------------------------------------
 
 if "$ceems" db --help >/dev/null 2>&1; then

@@ -150,6 +150,7 @@ Energy and emissions: November 2025, all users" "another mail program has the te
 
 report --from sqlite --site "$dir/site"
 is "$rc/$out" "0/" "pages for a web server"
+is "$(stat -c %a "$dir/site") $(find "$dir/site" -type f -printf '%m\n' | sort -u)" "750 640" "a site is for its group only"
 [ -s "$dir/site/index.html" ]
 ok $? "  with an index"
 

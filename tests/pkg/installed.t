@@ -110,6 +110,7 @@ units=/usr/lib/systemd/system
 passes "systemd takes the drop-in" test -e $units/slurmd.service.d/ceems.conf
 out=$(systemd-analyze verify $units/slurmd.service $units/ceems-*.service $units/ceems-*.timer 2>&1)
 is "$(grep -i ceems <<<"$out")" "" "nothing is wrong with the units"
+passes "the user of ceems-factors.service is there" getent passwd ceems-factors
 mkdir "$e2e_work/control"
 for deb in "$packages"/now/*.deb; do
 	dpkg-deb --control "$deb" "$e2e_work/control/$(basename "$deb")"

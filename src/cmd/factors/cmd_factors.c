@@ -9,6 +9,7 @@
 
 #include "src/cmd/factors/factors.h"
 #include "src/libcore/controller_metric.h"
+#include "src/libutil/as_owner.h"
 #include "src/libutil/rfc3339.h"
 
 #define CONF_NAME "ceems-factors.conf"
@@ -100,6 +101,17 @@ static int cmd_factors_load(struct factors *f, const char *conf, const char *pat
 	return CMD_OK;
 }
 
+/* Root, which runs the command by hand, becomes the timer's user, whose the series and the tokens are. */
+static int become_user(const struct factors *f)
+{
+	struct errmsg err = { 0 };
+	uid_t owner;
+
+	if (as_owner_is_other(f->series_path, &owner) && as_owner_become(owner, &err) < 0)
+		return cmd_error("%s", err.text);
+	return CMD_OK;
+}
+
 static const struct cmd_option factors_options[] = {
 	{ NULL, 0, NULL, "Configuration" },
 	{ "conf", 'c', "FILE", "read this ceems.conf" },
@@ -155,7 +167,7 @@ static int cmd_factors_run(const struct cmd_info *self, int argc, char **argv)
 		return cmd_usage(self, CMD_USAGE);
 	if (!is_list)
 		update_hide_process(); /* before the configuration is read, which has secrets */
-	if (cmd_factors_load(f, conf, path, !is_list) != CMD_OK)
+	if (cmd_factors_load(f, conf, path, !is_list) != CMD_OK || (!is_list && become_user(f) != CMD_OK))
 		return CMD_FAILED;
 	return is_list ? factors_list(f) : !strcmp(action, "check") ? factors_check(f) : update(f);
 }

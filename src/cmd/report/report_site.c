@@ -100,7 +100,7 @@ static int write_file(const struct site *site, const char *name, const char *suf
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s%s", site->dir, name, suffix) >= sizeof(path))
 		return cmd_error("%s/%s%s: the path is too long", site->dir, name, suffix);
-	return fileio_write_atomic(path, data, len, 0644, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
+	return fileio_write_atomic(path, data, len, 0640, &err) < 0 ? cmd_error("%s", err.text) : CMD_OK;
 }
 
 static int write_summary(const struct site *site, const struct summary *s, const struct summary_links *links,
@@ -426,7 +426,7 @@ int report_site(const struct report_options *o)
 	size_t i;
 	int rc;
 
-	if (fileio_mkdir_p(o->site, 0755, &err) < 0)
+	if (fileio_mkdir_p(o->site, 0750, &err) < 0)
 		return cmd_error("%s", err.text);
 	site.period = calloc(PERIODS, sizeof(*site.period));
 	if (!site.period)
