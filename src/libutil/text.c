@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/libutil/utf8.h"
@@ -143,13 +144,27 @@ char *text_cell(const char *from, size_t columns, char *to, size_t size)
 	return to;
 }
 
+/* A lone sign is none, and neither is a number. */
+static bool is_formula(const char *text)
+{
+	char *end;
+
+	if (!*text || !strchr("=+-@\t\r", *text) || !text[1])
+		return false;
+	(void)strtod(text, &end);
+	return *end != '\0';
+}
+
 char *text_csv(const char *text, char *to, size_t size)
 {
-	bool is_quoted = text[strcspn(text, "\",\r\n")];
+	const bool is_text = is_formula(text);
+	const bool is_quoted = is_text || text[strcspn(text, "\",\r\n")];
 	size_t n = 0;
 
 	if (is_quoted && size > 2)
 		to[n++] = '"';
+	if (is_text && size > 4)
+		to[n++] = '\'';
 	/* room for a doubled quote, the last quote and NUL */
 	for (; *text && n + 3 < size; text++) {
 		if (*text == '"')

@@ -31,9 +31,11 @@ char *text_cell(const char *from, size_t columns, char *to, size_t size);
 
 /*
  * Writes TEXT as a value of CSV (RFC 4180), in quotes if it needs them, cut to SIZE. The size that is always
- * enough is TEXT_CSV_SIZE(length of TEXT). Returns TO.
+ * enough is TEXT_CSV_SIZE(length of TEXT). Returns TO. A spreadsheet would take text that begins with one of
+ * = + - @ as a formula, which may run commands or send cells away, so such text, unless it is a number, is
+ * quoted and begins with a '.
  */
-#define TEXT_CSV_SIZE(len) (2 * (len) + 3)
+#define TEXT_CSV_SIZE(len) (2 * (len) + 4)
 char *text_csv(const char *text, char *to, size_t size);
 
 #endif

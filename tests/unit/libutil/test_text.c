@@ -96,10 +96,25 @@ static void test_csv(void)
 	static const struct {
 		const char *in, *out;
 	} rows[] = {
-		{ "", "" },	      { "plain text", "plain text" },
-		{ "a,b", "\"a,b\"" }, { "a\"b", "\"a\"\"b\"" },
-		{ "\"", "\"\"\"\"" }, { "a\nb", "\"a\nb\"" },
+		{ "", "" },
+		{ "plain text", "plain text" },
+		{ "a,b", "\"a,b\"" },
+		{ "a\"b", "\"a\"\"b\"" },
+		{ "\"", "\"\"\"\"" },
+		{ "a\nb", "\"a\nb\"" },
 		{ "a\r", "\"a\r\"" },
+		/* formulas for a spreadsheet */
+		{ "=1+1", "\"'=1+1\"" },
+		{ "+cmd|x", "\"'+cmd|x\"" },
+		{ "-2+3", "\"'-2+3\"" },
+		{ "@SUM(A1)", "\"'@SUM(A1)\"" },
+		{ "\t=1", "\"'\t=1\"" },
+		{ "=A1&\"x\"", "\"'=A1&\"\"x\"\"\"" },
+		/* not these */
+		{ "-5", "-5" },
+		{ "+1.5e3", "+1.5e3" },
+		{ "-", "-" },
+		{ "a=b", "a=b" },
 	};
 	char text[TEXT_CSV_SIZE(10)];
 	size_t i;
