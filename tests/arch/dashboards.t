@@ -41,6 +41,9 @@ none "rates are of \$__rate_interval, or of a time that the panel names" \
 none "counters are under a rate, or their last value is what is asked for" "$asked | .targets[].expr // empty
 	| select(test(\"_total\\\\b\") and (test(\"rate\\\\(|increase\\\\(|last_over_time\\\\(\") or test(\"conservation_error|refused_steps|lost_steps|ecc_uncorrected\") | not))"
 
+none "Grafana quotes the variables of SQL, which a viewer chooses" \
+	"$asked"' | .targets[]?.rawSql // empty | select(test("[$][a-z]|[$][{](?![a-z]+:(sqlstring|regex)[}])"))'
+
 # makes a rule of each query, with numbers for Grafana's variables, so that promtool can check it
 {
 	echo 'groups: [ { name: panels, rules: ['

@@ -149,7 +149,7 @@ wait_for 120 is_stored
 account=$(sql "select account from job where jobid = $job")
 jq -r '.title as $d | .panels[] | .title as $p | .targets[]? | select(.rawSql) | [$d + ", " + $p, .rawSql] | @tsv' \
 	"$dashboards"/*.json | sed -E "s/\\\$\{username:sqlstring\}/'user1'/g; s/\\\$\{account:sqlstring\}/'$account'/g
-	s/\\\$\{cluster:regex\}/.*/g; s/\\\$jobid/$job/g
+	s/\\\$\{cluster:regex\}/.*/g; s/\\\$\{jobid:sqlstring\}/'$job'/g; s/\\\$jobid/$job/g
 	s/\\\$__timeFilter\(([a-z_]*)\)/\1 BETWEEN UTC_TIMESTAMP() - INTERVAL 2 DAY AND UTC_TIMESTAMP() + INTERVAL 1 DAY/g" \
 	>"$e2e_work/sql"
 n=0
