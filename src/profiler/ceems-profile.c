@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -39,6 +40,7 @@
 #include "src/libstep/stepfile.h"
 #include "src/libprofile/unwind.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/confine.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
 
@@ -46,6 +48,18 @@
 #define SOCKET_BYTES (1024 * 1024)
 /* Bytes of a stack that are copied to find callers. doc/performance.md compares other sizes. */
 #define DUMP_BYTES (16 * 1024)
+/*
+ * What the sampler uses: events and programs of the kernel, its rings and its symbols, and /proc of the
+ * user's tasks. Before Linux 5.8, CAP_SYS_ADMIN stands for CAP_PERFMON and CAP_BPF.
+ */
+#ifndef CAP_BPF
+#define CAP_PERFMON 38
+#define CAP_BPF 39
+#endif
+#define SAMPLER_CAPS                                                                           \
+	(CONFINE_CAP(CAP_SYS_ADMIN) | CONFINE_CAP(CAP_PERFMON) | CONFINE_CAP(CAP_BPF) |        \
+	 CONFINE_CAP(CAP_IPC_LOCK) | CONFINE_CAP(CAP_SYS_RESOURCE) | CONFINE_CAP(CAP_SYSLOG) | \
+	 CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) | CONFINE_CAP(CAP_KILL))
 /* The longest time between two reads of the rings, in ms. */
 #define DRAIN_MS 500
 /*
@@ -365,6 +379,7 @@ static int run_writer(const struct profile_request *request, char *const *arg, i
 	rc = as_user_become(arg[STEP_ARG_UID], arg[STEP_ARG_GROUPS]);
 	if (rc < 0)
 		(void)errmsg_errno(&err, rc, "cannot become user %s", arg[STEP_ARG_UID]);
+	(void)confine_parser(); /* without seccomp, the user's rights alone limit it */
 	if (rc == 0)
 		rc = parse_u64(arg[STEP_ARG_BYTES], &setup.size_max);
 	if (rc == 0)
@@ -410,6 +425,7 @@ static pid_t start_keeper(char *const *arg, int *ret_fd)
 	if (pid == 0) {
 		(void)close(end[1]);
 		(void)close(STDIN_FILENO); /* slurmstepd's socket */
+		(void)confine_caps(0);
 		be_nice();
 		if (profile_push_keep(&setup, end[0], &err) < 0)
 			helper_say("note - it is pushed only in part: %s",
@@ -494,6 +510,7 @@ int main(int argc, char **argv)
 	writer = start_writer(&request, arg, push_fd, &fd);
 	if (push_fd >= 0)
 		(void)close(push_fd); /* the writer has the only copy, so the keeper ends with it */
+	(void)confine_caps(SAMPLER_CAPS);
 	rc = writer < 0 ? errmsg_errno(&err, (int)writer, "cannot fork") : wire_open(fd, &s.wire);
 	if (rc == 0)
 		rc = run_sampler(&s, &request, arg, &err);

@@ -4,6 +4,7 @@
  * until the queue is empty, for at most ROUND_NS, or until the server does not take a part. Parts stay in the
  * queue until they are taken, so an outage, or the end of slurmd or of this program, loses nothing.
  */
+#include <linux/capability.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "src/profiler/pyroscope.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/confine.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/nocore.h"
 #include "src/libutil/parse.h"
@@ -129,6 +131,7 @@ int main(int argc, char **argv)
 	}
 	nocore_set(); /* it will know the token of ProfilePushHeaders */
 	helper_serve(/* is_nice= */ true);
+	(void)confine_caps(CONFINE_CAP(CAP_DAC_READ_SEARCH));
 	conf = (struct pyroscope_conf){ .url = argv[1], .headers = argv[2], .ca_file = argv[3] };
 	rc = pyroscope_open(&conf, &p.server, &err);
 	if (rc == 0)

@@ -140,6 +140,22 @@ done | sort -u >"$e2e_work/seen"
 is "$(cat "$e2e_work/seen")" "$(cd "$DIR/helpers" && printf "$DIR/helpers/%s|\\n" ceems-[pt]r*e)" \
 	"another user sees the path of ceems-trace and ceems-profile, and no folder, job or group"
 
+# what our programs of root could still do if they were misled; those of users have none of it and a list of system calls
+rights() {
+	inside awk '/^(CapEff|Seccomp):/ { printf "%s ", $2 }' "/proc/$1/status"
+}
+is "$(rights "$(inside pgrep -x ceems-redfish | head -n 1)")" "0000000000000004 0 " "ceems-redfish has one capability, to read files"
+is "$(rights "$(inside pgrep -x ceems-textfile | head -n 1)")" "000000000000001f 0 " "ceems-textfile those of files"
+for user in user1 user2; do
+	for pid in $(inside pgrep -x -u $user 'ceems-(trace|profile)'); do
+		rights "$pid"
+	done
+done >"$e2e_work/rights"
+is "$(tr -s ' ' '\n' <"$e2e_work/rights" | sort -u | tr '\n' ' ' | sed 's/^ *//')" "0000000000000000 2 " \
+	"ceems-trace and the half of ceems-profile that is the user have none, and a list of system calls"
+[ ! -x "$DIR/helpers/ceems-profile" ] || is "$(inside pgrep -x -u root ceems-profile | head -n 1 | while read -r pid; do rights "$pid"; done)" \
+	"000000c401284024 0 " "the half that is root has those of events, /proc and files"
+
 # --- after the jobs -----------------------------------------------------------------------------------------
 
 # command line and environment of all processes of ours, also of those that end with their step

@@ -8,6 +8,7 @@
  * has booked before. If updates were missed, the next energy value contains their energy; power during
  * the gap is not estimated.
  */
+#include <linux/capability.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "src/libmeter/sensor/integrate.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/confine.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/trust.h"
 
@@ -212,6 +214,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	helper_serve(/* is_nice= */ false); /* a step's end waits for it */
+	(void)confine_caps(CONFINE_CAP(CAP_DAC_READ_SEARCH));
 	rc = external_read(&all, argv[1], &err);
 	if (rc < 0) {
 		helper_say("%s %s", rc == -ENOENT ? "never" : "refused", err.text);

@@ -7,6 +7,7 @@
  * not answer, half a minute in which the reader cannot be killed. Such a file has its own thread
  * here, and the answer is the value that the thread read last.
  */
+#include <linux/capability.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -20,6 +21,7 @@
 #include "src/libmeter/sensor/topology.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/confine.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
 
@@ -451,6 +453,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	helper_serve(/* is_nice= */ false); /* a step's end waits for it */
+	(void)confine_caps(CONFINE_CAP(CAP_DAC_READ_SEARCH));
 	if (!hwmon_open(&all, interval_ms))
 		return 1;
 	hwmon_declare(&all);

@@ -5,6 +5,7 @@
  * maps no libfreeipmi (GPL-3.0-or-later, which makes this program that as a whole).
  */
 #define _GNU_SOURCE /* memfd_create */
+#include <linux/capability.h>
 #include <errno.h>
 #include <freeipmi/freeipmi.h>
 #include <getopt.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "src/libutil/confine.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
@@ -340,6 +342,7 @@ int main(int argc, char **argv)
 	if (parse_options(argc, argv, &o) < 0)
 		return ipmi_usage();
 	helper_serve(/* is_nice= */ true);
+	(void)confine_caps(CONFINE_CAP(CAP_SYS_RAWIO)); /* for ports of the BMC */
 	ipmi_declare(&o);
 	if (bmc_open(&b, &o) == OUTCOME_VALUE)
 		rc = ipmi_run(&b, &o);

@@ -6,6 +6,7 @@
  * With --answers, for `ceems gather`, it asks once and writes each answer as "answer STATUS LENGTH PATH" and
  * the LENGTH bytes of the answer.
  */
+#include <linux/capability.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <getopt.h>
@@ -16,6 +17,7 @@
 #include "src/helpers/redfish/redfish_walk.h"
 #include "src/libutil/clock.h"
 #include "src/libutil/fileio.h"
+#include "src/libutil/confine.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/nocore.h"
 #include "src/libutil/parse.h"
@@ -202,6 +204,7 @@ int main(int argc, char **argv)
 	}
 	nocore_set();
 	helper_serve(/* is_nice= */ true);
+	(void)confine_caps(CONFINE_CAP(CAP_DAC_READ_SEARCH));
 	(void)signal(SIGPIPE, SIG_IGN); /* libcurl and OpenSSL may raise it */
 	if (fileio_read_line(sys_root, "/sys/class/dmi/id/product_uuid", uuid, sizeof(uuid)) < 0)
 		uuid[0] = '\0';

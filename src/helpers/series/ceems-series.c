@@ -3,6 +3,7 @@
  * ceems-series - reads EmissionSeriesFile for slurmd and slurmctld, which must not wait for a file
  * system that is shared. Answers "look N SINCE STAMP" (helper.h) as factor_feed_line.h has it.
  */
+#include <linux/capability.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -12,6 +13,7 @@
 
 #include "src/libemission/factor_feed_line.h"
 #include "src/libemission/factor_series.h"
+#include "src/libutil/confine.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
 #include "src/libutil/util.h"
@@ -79,6 +81,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	helper_serve(/* is_nice= */ true);
+	(void)confine_caps(CONFINE_CAP(CAP_DAC_READ_SEARCH));
 	(void)setvbuf(stdout, NULL, _IOFBF, 65536); /* all of an answer is there at once */
 	while (helper_listen(-1, line, sizeof(line)) == 1) {
 		if (sscanf(line, "look %23s %23s %127s", number, since, known) != 3 ||

@@ -5,6 +5,7 @@
  * MODE and, if GROUP is given, that group. While the group is not known, nothing is written. "try N" writes
  * PATH.check and removes it.
  */
+#include <linux/capability.h>
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/libutil/confine.h"
 #include "src/libutil/fileio.h"
 #include "src/libutil/helper.h"
 #include "src/libutil/parse.h"
@@ -103,6 +105,9 @@ int main(int argc, char **argv)
 	f.mode = (mode_t)strtoul(argv[2], NULL, 8);
 	f.group = argv[3];
 	helper_serve(/* is_nice= */ true);
+	/* the folder may be another user's, and the file gets a group */
+	(void)confine_caps(CONFINE_CAP(CAP_DAC_OVERRIDE) | CONFINE_CAP(CAP_DAC_READ_SEARCH) |
+			   CONFINE_CAP(CAP_CHOWN) | CONFINE_CAP(CAP_FOWNER) | CONFINE_CAP(CAP_FSETID));
 	while (helper_listen(-1, line, sizeof(line)) == 1) {
 		if (!strncmp(line, "try ", 4)) {
 			textfile_try(&f, line + 4);
