@@ -5,8 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <mysqld_error.h>
+
 #include "src/libsink/mariadb/db_partition.h"
 #include "src/libsink/mariadb/mariadb_client.h"
+#include "src/libsink/sqlrow.h"
 #include "src/libutil/clock.h"
 
 #define CONNECT_TIMEOUT_NS (3 * NSEC_PER_SEC)
@@ -94,7 +97,8 @@ static void check_rights(MYSQL *m, const char *database, sink_tell_fn *tell, voi
 	if (mysql_query(m, "SHOW GRANTS") || !(res = mysql_store_result(m)))
 		return;
 	while ((row = mysql_fetch_row(res)))
-		if (row[0])
+		/* rights of PUBLIC, such as those on MariaDB's database test, are everybody's */
+		if (row[0] && !strstr(row[0], " TO PUBLIC") && !strstr(row[0], " TO `PUBLIC`"))
 			note_grant(row[0], &r);
 	mysql_free_result(res);
 	if (!r.has_role && (!r.inserts || !r.updates)) {
@@ -107,6 +111,66 @@ static void check_rights(MYSQL *m, const char *database, sink_tell_fn *tell, voi
 				 r.wide);
 		tell(ctx, SINK_WARN, SETTING_N, "grant what " GRANTS " grants", text.text);
 	}
+}
+
+/* Reports if the server takes no rows from us, or not all columns. */
+static void check_writes(MYSQL *m, sink_tell_fn *tell, void *ctx)
+{
+	static const enum sqlrow_table tables[] = { SQLROW_JOB, SQLROW_STEP };
+	uint64_t read_only = 0;
+	struct sqlrow_set set;
+	struct errmsg text;
+	size_t i;
+
+	if (mariadb_client_number(m, "SELECT @@GLOBAL.read_only", &read_only, NULL) == 0 && read_only)
+		tell(ctx, SINK_WRONG, SETTING_mariadb_defaults_file,
+		     "host=<the primary> in MariadbDefaultsFile, or SET GLOBAL read_only = 0 on this one",
+		     "the server is read-only, as a replica is: no record is written");
+	for (i = 0; i < ARRAY_SIZE(tables); i++) {
+		_cleanup_free_ char *sql = NULL;
+		MYSQL_STMT *stmt = mysql_stmt_init(m);
+
+		sqlrow_set_all(tables[i], &set);
+		sql = sqlrow_upsert(tables[i], SQLROW_MARIADB, &set);
+		if (stmt && sql && mysql_stmt_prepare(stmt, sql, strlen(sql)) &&
+		    mysql_stmt_errno(stmt) == ER_BAD_FIELD_ERROR) {
+			(void)errmsg_set(&text, 0, "%s: no record is written", mysql_stmt_error(stmt));
+			tell(ctx, SINK_WRONG, SETTING_N,
+			     "add the column, as " CEEMS_SQL_DIR " has it, or restore the table", text.text);
+		}
+		if (stmt)
+			(void)mysql_stmt_close(stmt);
+	}
+}
+
+/* What a message of libmariadb or of the server says about the cause, and the cure. */
+static const struct {
+	const char *part; /* of the message */
+	enum sink_health health;
+	const char *hint;
+} db_causes[] = {
+	{ "(3159)", SINK_WRONG,
+	  "ssl-ca=<certificate of the server's CA> in MariadbDefaultsFile: the server demands TLS" },
+	{ "ertificate", SINK_WRONG,
+	  "ssl-ca=<certificate of the server's CA> in MariadbDefaultsFile, and host= as it is "
+	  "certified" },
+	{ "(2026)", SINK_WRONG,
+	  "ssl-ca=<certificate of the server's CA> in MariadbDefaultsFile; the server must offer TLS" },
+	{ "(1040)", SINK_WARN,
+	  "raise the server's max_connections; records wait in the store until one is free" },
+};
+
+static bool tell_cause(const struct errmsg *err, sink_tell_fn *tell, void *ctx)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(db_causes); i++)
+		if (strstr(err->text, db_causes[i].part)) {
+			tell(ctx, db_causes[i].health, SETTING_mariadb_defaults_file, db_causes[i].hint,
+			     err->text);
+			return true;
+		}
+	return false;
 }
 
 static void tell_trouble(const struct settings *s, const struct errmsg *err, sink_tell_fn *tell, void *ctx)
@@ -127,8 +191,10 @@ static void tell_trouble(const struct settings *s, const struct errmsg *err, sin
 		tell(ctx, SINK_WRONG, SETTING_N, MIGRATE, err->text);
 	else if (strstr(err->text, "denied"))
 		tell(ctx, SINK_WRONG, SETTING_mariadb_defaults_file,
-		     "user and password in MariadbDefaultsFile, as " GRANTS " made them", err->text);
-	else
+		     "user and password in MariadbDefaultsFile, as " GRANTS
+		     " made them; ssl-ca=<certificate of its CA> there if the server demands TLS",
+		     err->text);
+	else if (!tell_cause(err, tell, ctx))
 		tell(ctx, SINK_WARN, SETTING_mariadb_defaults_file,
 		     "start the server, or correct MariadbDefaultsFile; records wait in the store",
 		     err->text);
@@ -165,6 +231,7 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 		tell(ctx, SINK_GOOD, SETTING_N, NULL, text.text);
 		check_partitions(m, tell, ctx);
 		check_rights(m, database, tell, ctx);
+		check_writes(m, tell, ctx);
 	}
 	mariadb_client_close(m);
 }

@@ -369,7 +369,8 @@ static void test_leaks(void)
 		  "record_key LIKE 'x%'");
 }
 
-static char hints[2048];
+static char hints[2048], texts[4096];
+static int wrong; /* how many findings of `ceems check` are errors */
 
 static void note_hint(void *ctx, enum sink_health health, enum setting setting, const char *hint,
 		      const char *text)
@@ -378,8 +379,8 @@ static void note_hint(void *ctx, enum sink_health health, enum setting setting, 
 	size_t used = strlen(hints);
 
 	(void)ctx;
-	(void)health;
-	(void)text;
+	wrong += health == SINK_WRONG;
+	(void)snprintf(texts + strlen(texts), sizeof(texts) - strlen(texts), "%s\n", text);
 	if (hint)
 		(void)snprintf(hints + used, sizeof(hints) - used, "%s\n", hint);
 }
@@ -407,6 +408,56 @@ static void test_hints(void)
 	ok(!strstr(hints, "GRANT"), "after the GRANT of the hint there is no hint: %s", hints);
 }
 
+/* `ceems check` as USER; CODE: what it finds is an error that does not heal by waiting. */
+static void check_as(const char *user, const char *password)
+{
+	struct settings s = rig.settings;
+
+	rig_defaults_file("check.cnf", user, password, s.mariadb_defaults_file,
+			  sizeof(s.mariadb_defaults_file));
+	hints[0] = texts[0] = '\0';
+	wrong = 0;
+	sink_mariadb.check(&s, note_hint, NULL);
+}
+
+static void finds(const char *part, const char *cure, const char *what)
+{
+	check_as("ceems_writer", "CHANGE-ME-1");
+	is_int(wrong, 1, what);
+	ok(strstr(texts, part) != NULL, "it is named: %s", texts);
+	ok(strstr(hints, cure) != NULL, "with its cure: %s", hints);
+}
+
+/* Faults that do not heal by waiting. */
+static void test_faults(void)
+{
+	check_as("ceems_writer", "CHANGE-ME-1");
+	is_int(wrong, 0, "nothing is wrong");
+	/* MariaDB's own mariadb-install-db makes such a database, with rights for everybody */
+	rig_query("CREATE DATABASE test");
+	if (rig_query("GRANT DELETE, DROP ON test.* TO PUBLIC")) {
+		check_as("ceems_writer", "CHANGE-ME-1");
+		ok(!strstr(texts, "the database user has"), "rights of PUBLIC are not the user's: %s", texts);
+		rig_query("REVOKE DELETE, DROP ON test.* FROM PUBLIC");
+	} else {
+		skip(1, "this server has no PUBLIC");
+	}
+	rig_query("SET GLOBAL read_only = 1");
+	finds("read-only", "SET GLOBAL read_only = 0", "a server that is read-only");
+	rig_query("SET GLOBAL read_only = 0");
+	rig_query("ALTER TABLE ceems.step CHANGE COLUMN nodes nodes_ VARCHAR(255)");
+	finds("Unknown column 'nodes'", "add the column", "a column that is missing");
+	rig_query("ALTER TABLE ceems.step CHANGE COLUMN nodes_ nodes VARCHAR(255)");
+	if (rig_query("SET GLOBAL require_secure_transport = 1")) {
+		/* a socket is secure; rig.server has no network */
+		check_as("ceems_writer", "CHANGE-ME-1");
+		is_int(wrong, 0, "a socket is secure transport");
+		rig_query("SET GLOBAL require_secure_transport = 0");
+	}
+	check_as("ceems_writer", "CHANGE-ME-1");
+	is_int(wrong, 0, "all is mended");
+}
+
 int main(void)
 {
 	const char *why = rig_start();
@@ -424,6 +475,7 @@ int main(void)
 		test_leaks();
 		test_tricks();
 		test_hints();
+		test_faults();
 	}
 	rig_stop();
 	return done_testing();

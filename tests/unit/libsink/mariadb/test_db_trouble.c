@@ -351,6 +351,30 @@ static void refuses(const char *what, const char *pattern)
 	open_all();
 }
 
+static char check_text[2048];
+static int check_wrong;
+
+static void note_check(void *ctx, enum sink_health health, enum setting setting, const char *hint,
+		       const char *text)
+{
+	size_t used = strlen(check_text);
+
+	(void)ctx;
+	(void)setting;
+	check_wrong += health == SINK_WRONG;
+	(void)snprintf(check_text + used, sizeof(check_text) - used, "%s -> %s\n", text, hint ? hint : "");
+}
+
+/* `ceems check`: what WHAT says does not heal by waiting, so it is an error, with a cure. */
+static void check_finds(const char *what, const char *part)
+{
+	check_text[0] = '\0';
+	check_wrong = 0;
+	sink_mariadb.check(&settings, note_check, NULL);
+	is_int(check_wrong, 1, what);
+	ok(strstr(check_text, part) && strstr(check_text, "ssl-ca=<"), "its cause and cure: %s", check_text);
+}
+
 /* CERT may be NULL, then the server makes one if it can; so may OPTION. */
 static bool server_with(const char *cert, const char *key, const char *option, const char *what)
 {
@@ -399,6 +423,13 @@ static void test_tls(void)
 	put(5);
 	conf_tls(SERVER, "otherca", "");
 	refuses("a certificate of another CA", "certificate");
+	check_finds("a wrong CA is an error in ceems check", "ertificate");
+	if (rig_query("SET GLOBAL require_secure_transport = 1")) {
+		rig_query("CREATE USER plain@'%' IDENTIFIED BY 'secret'");
+		conf_tls(SERVER, NULL, "skip-ssl\nuser=plain");
+		check_finds("a server that demands TLS is one, too", "");
+		rig_query("SET GLOBAL require_secure_transport = 0");
+	}
 	conf_tls(SERVER, "otherca", "ssl-verify-server-cert");
 	refuses("another CA, and ssl-verify-server-cert without a value", "certificate");
 	conf_tls(WRONG_NAME, "ca", "");
