@@ -17,6 +17,7 @@ struct entry {
 	struct entry *older;
 	char *key;
 	char *value;
+	char *rest; /* of a line that describes nodes or the like: what follows its name; else NULL */
 	struct file *file;
 	unsigned int line;
 };
@@ -32,22 +33,6 @@ struct slurmconf {
 	struct file *file; /* the file and line that are being read */
 	unsigned int line;
 };
-
-static int slurmconf_add(struct slurmconf *sc, const char *key, size_t key_len, const char *value,
-			 size_t value_len)
-{
-	struct entry *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return -ENOMEM;
-	e->key = strndup(key, key_len);
-	e->value = strndup(value, value_len);
-	e->file = sc->file;
-	e->line = sc->line;
-	e->older = sc->newest;
-	sc->newest = e;
-	return e->key && e->value ? 0 : -ENOMEM;
-}
 
 /*
  * Returns true if a line describes nodes, partitions or the like. Its other keys, such as State= and
@@ -81,40 +66,67 @@ static int include(struct slurmconf *sc, const char *from, const char *name, uns
 	return read_file(sc, path, depth + 1, NULL) == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* Reads a key and its value off *S, a line such as: Key=Value Key2 = "two words". */
-static int parse_pair(struct slurmconf *sc, const char **s)
-{
-	const char *key = *s + strspn(*s, " \t\r");
-	size_t key_len = strcspn(key, " \t\r=");
-	const char *value = key + key_len;
-	size_t len;
+struct pair {
+	const char *key, *value;
+	size_t key_len, value_len;
+};
 
+/* Takes a key and its value off *S, a line such as: Key=Value Key2 = "two words". False: there is no '='. */
+static bool next_pair(const char **s, struct pair *ret)
+{
+	const char *value;
+
+	ret->key = *s + strspn(*s, " \t\r");
+	ret->key_len = strcspn(ret->key, " \t\r=");
+	value = ret->key + ret->key_len;
 	value += strspn(value, " \t\r");
 	*s = value;
 	if (*value != '=')
-		return 0;
+		return false;
 	value++;
 	value += strspn(value, " \t\r");
 	if (*value == '"') {
 		value++;
-		len = strcspn(value, "\"");
-		*s = value + len + (value[len] == '"');
+		ret->value_len = strcspn(value, "\"");
+		*s = value + ret->value_len + (value[ret->value_len] == '"');
 	} else {
-		len = strcspn(value, " \t\r");
-		*s = value + len;
+		ret->value_len = strcspn(value, " \t\r");
+		*s = value + ret->value_len;
 	}
-	return slurmconf_add(sc, key, key_len, value, len);
+	ret->value = value;
+	return true;
+}
+
+static int slurmconf_add(struct slurmconf *sc, const struct pair *p)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	e->key = strndup(p->key, p->key_len);
+	e->value = strndup(p->value, p->value_len);
+	e->file = sc->file;
+	e->line = sc->line;
+	e->older = sc->newest;
+	sc->newest = e;
+	return e->key && e->value ? 0 : -ENOMEM;
 }
 
 /* Reads the keys and values in a line; of one that describes nodes or the like, only the first, its name. */
 static int parse_line(struct slurmconf *sc, const char *s)
 {
 	bool is_table = is_table_line(s);
-	int rc;
+	struct pair p;
+	int rc = 0;
 
 	do
-		rc = parse_pair(sc, &s);
+		if (next_pair(&s, &p))
+			rc = slurmconf_add(sc, &p);
 	while (rc == 0 && *s && !is_table);
+	if (rc == 0 && is_table && sc->newest && sc->newest->line == sc->line) {
+		sc->newest->rest = strdup(s);
+		rc = sc->newest->rest ? 0 : -ENOMEM;
+	}
 	return rc;
 }
 
@@ -218,6 +230,7 @@ void slurmconf_destroy(struct slurmconf *sc)
 		sc->newest = e->older;
 		free(e->key);
 		free(e->value);
+		free(e->rest);
 		free(e);
 	}
 	while (sc && (f = sc->files)) {
@@ -247,6 +260,19 @@ const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsig
 const char *slurmconf_get(const struct slurmconf *sc, const char *key)
 {
 	return slurmconf_get_nth(sc, key, 0);
+}
+
+char *slurmconf_get_in_line(const struct slurmconf *sc, const char *key, unsigned int n, const char *wanted)
+{
+	const struct entry *e = slurmconf_find(sc, key, n);
+	const char *rest = e ? e->rest : NULL;
+	struct pair p;
+
+	while (rest && *rest)
+		if (next_pair(&rest, &p) && p.key_len == strlen(wanted) &&
+		    !strncasecmp(p.key, wanted, p.key_len))
+			return strndup(p.value, p.value_len);
+	return NULL;
 }
 
 const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n,

@@ -14,7 +14,8 @@ struct slurmconf;
 
 /*
  * Reads PATH and the files that it includes. Of lines with several entries (NodeName=, PartitionName= ...)
- * only the first is read, the name. Lines that cannot be parsed are skipped; Slurm reports those itself.
+ * only the first, the name, is a key; slurmconf_get_in_line() has the others. Lines that cannot be parsed are
+ * skipped; Slurm reports those itself.
  * -ENOENT, -EACCES.
  */
 int slurmconf_read(const char *path, struct slurmconf **ret, struct errmsg *err) _must_check_;
@@ -34,6 +35,12 @@ const char *slurmconf_key_like(const struct slurmconf *sc, const char *prefix);
  * SlurmctldHost has a line per host, PartitionName one per partition.
  */
 const char *slurmconf_get_nth(const struct slurmconf *sc, const char *key, unsigned int n);
+
+/*
+ * Returns a copy of the value of WANTED in line N of KEY, which describes nodes or the like, such as
+ * NodeHostname in a line of NodeName. The caller frees it. NULL: not there, or no memory.
+ */
+char *slurmconf_get_in_line(const struct slurmconf *sc, const char *key, unsigned int n, const char *wanted);
 
 /* The file and line of that value. */
 const char *slurmconf_where_nth(const struct slurmconf *sc, const char *key, unsigned int n,

@@ -61,11 +61,17 @@ RecordFile=$dir/jobs.jsonl
 Country=FR
 END
 check
-has "$out" "note   slurm.conf" "a slurm.conf that is not there is a note"
-chmod 0730 "$dir"
+has "$out" "warn   slurm.conf" "a slurm.conf that is not there is a warning"
+has "$out" "-> ./configure --with-slurm-sysconfdir=<its folder>, or for once: SLURM_CONF=<path of slurm.conf> ceems check" "  and what to type"
+mkdir -m 0730 "$dir/ceems"
+sed -i "s|^StoreDir=.*|StoreDir=$dir/ceems|" "$dir/ceems.conf"
 check
-has "$out" "other users can write to $dir" "a store that others can write to"
-has "$out" "-> chmod 0700 $dir" "and what to type"
+has "$out" "other users can write to $dir/ceems" "a store that others can write to"
+has "$out" "-> chmod 0700 $dir/ceems" "and what to type"
+chmod 0777 "$dir"
+sed -i "s|^StoreDir=.*|StoreDir=$dir|" "$dir/ceems.conf"
+check
+is "$(echo "$out" | grep -c "chmod 0700 $dir\$")" 0 "  but not for a folder that is not ours alone"
 chmod 0700 "$dir"
 cat >"$dir/slurm.conf" <<END
 ClusterName=test
@@ -172,7 +178,7 @@ echo "include $dir/plugstack.conf.d/*" >"$dir/plugstack.conf"
 printf '# optional spank_ceems.so\noptional\tspank_ceems.so\n' >"$dir/plugstack.conf.d/ceems.conf"
 echo RecordScript=yes >>"$dir/ceems.conf"
 check
-has "$out" "$dir/plugstack.conf.d/ceems.conf:2 loads spank_ceems.so" "one folder further is found"
+has "$out" "$dir/plugstack.conf.d/ceems.conf:2 names spank_ceems.so" "one folder further is found"
 has "$out" "slurmdbd has no scripts" "RecordScript without AccountingStoreFlags=job_script"
 echo AccountingStoreFlags=job_comment,job_script >>"$dir/more.conf"
 check
@@ -484,7 +490,7 @@ has "$(section slurm.conf)" "JobCompType=jobcomp/ceems  # if nobody needs jobcom
 	"  nor another plugin unasked"
 is "$(section slurm.conf | grep -c '^PluginDir=')" 1 "  one PluginDir, though several plugins are not found"
 has "$(section slurm.conf)" "$dir/elsewhere" "  with the folder that is there"
-is "$(section ceems.conf | head -n 1)" "correct line 1: see ceems.conf(5)" "  ceems.conf"
+is "$(section ceems.conf | head -n 1)" "correct line 1: see ceems.conf(5); or remove it" "  ceems.conf"
 is "$(section plugstack.conf)" "optional spank_ceems.so" "  plugstack.conf"
 is "$(echo "$todo" | grep '^    ' | sort | uniq -d)" "" "  nothing twice"
 has "$(section "then")" "systemctl restart slurmctld" "  then the restarts"

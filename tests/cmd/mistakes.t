@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/tap/plugin_version.sh"
 ceems=$top_builddir/src/cmd/ceems
 [ -x "$ceems" ] || skip_all "the ceems command is not built"
-dir=$(mktemp -d) || exit 1
+dir=$(mktemp -d -t ceems.XXXXXX) || exit 1
 trap 'rm -rf "$dir"' EXIT
 unset SLURM_CONF
 
@@ -101,7 +101,7 @@ good
 slurm_conf SlurmUser SlurmUser=nobody
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null; then
 	finds "8. StoreDir is not SlurmUser's" "$dir/store does not belong to SlurmUser (nobody)" \
-		"chown -R nobody $dir/store"
+		"chown nobody $dir/store"
 	chown nobody "$dir/store"
 	: >"$dir/store/lock"
 	finds "    nor is a file in it" "$dir/store/lock does not belong to SlurmUser (nobody)" "chown -R nobody $dir/store"

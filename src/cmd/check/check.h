@@ -16,6 +16,9 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/util.h"
 
+/* Bytes of a hint with two paths. */
+#define CHECK_HINT_MAX (3 * PATH_MAX)
+
 enum check_level {
 	CHECK_OK,
 	CHECK_NOTE, /* a fact that is neither good nor bad */
@@ -58,7 +61,8 @@ struct check_finding {
 struct check {
 	struct settings settings; /* %n is already replaced */
 	char conf_path[PATH_MAX];
-	char slurm_conf[PATH_MAX]; /* "": it does not answer */
+	char slurm_conf[PATH_MAX];    /* "": it does not answer */
+	struct errmsg slurm_conf_err; /* why it cannot be read */
 	char node[256];
 	bool textfile_is_judged; /* TextfileDir has %n, or nodes that share it are reported */
 	/* TextfileDir as ceems-recorder uses it: %n is this host */
@@ -109,26 +113,50 @@ void check_findings_free(struct check *c);
 
 /*
  * check_files.c: checks that DIR exists and that a file can be made in it, by making one and removing it: a
- * full disk or a quota shows only then. MAY_COME: a daemon makes DIR later, so its absence is no error.
+ * full disk or a quota shows only then. SETTING names DIR or a file there. MAY_COME: a daemon makes DIR
+ * later, so its absence is no error.
  */
-void check_folder(struct check *c, const char *what, const char *dir, bool may_come);
+void check_folder(struct check *c, enum setting setting, const char *dir, bool may_come);
 
 /* Checks that SlurmUser, and no other user, can read PATH, a file with secrets that SETTING names. */
 bool check_secret_file(struct check *c, enum setting setting, const char *path);
 
-/*
- * check_access.c: returns SlurmUser's or SlurmdUser's name. The third function reports an error if SlurmUser
- * cannot read PATH, and what to type: chown if the file has secrets (IS_SECRET), chmod a+r if not.
- */
+/* check_conf.c: return SlurmUser's and SlurmdUser's name. */
 const char *check_slurm_user(const struct check *c);
 const char *check_slurmd_user(const struct check *c);
-bool check_slurm_user_reads(struct check *c, const char *what, const char *path, bool is_secret);
 
 /*
- * Checks that SlurmUser can make files in DIR, or, with MAKES, can make DIR itself. Returns true if
- * nothing was reported.
+ * check_access.c: reports an error if SlurmUser cannot read PATH, and what to type: chown if the file has
+ * secrets (IS_SECRET), chmod a+r if not. SETTING names PATH; SETTING_N: it is ceems.conf.
  */
-bool check_slurm_user_writes(struct check *c, const char *what, const char *dir, bool makes);
+bool check_slurm_user_reads(struct check *c, const char *what, enum setting setting, const char *path,
+			    bool is_secret);
+
+/*
+ * Checks that SlurmUser can make files in DIR, or, with MAKES, can make DIR itself. SETTING names DIR or a
+ * file there. Returns true if nothing was reported.
+ */
+bool check_slurm_user_writes(struct check *c, enum setting setting, const char *dir, bool makes);
+
+/*
+ * check_owners.c: what a command may change the owner or mode of. A folder is ours if its path has the name
+ * ceems, or if it holds nothing but files of ours, but not in /etc, /usr and the like. A file is ours if it
+ * is beside ceems.conf or its path has the name ceems.
+ */
+bool check_owns_folder(const char *dir);
+bool check_is_system(const char *path); /* in /etc, /usr and the like; PATH need not exist */
+bool check_owns_file(const struct check *c, const char *path);
+/* Writes the command that gives DIR, which is ours, to USER; its files, too, if there are no others. */
+const char *check_chown(const char *user, const char *dir, char hint[CHECK_HINT_MAX]);
+/* Writes a line that sets SETTING to a folder of our own, or a file there, and how to make the folder. */
+struct check_hint check_hint_elsewhere(const struct check *c, enum setting setting,
+				       char hint[CHECK_HINT_MAX]);
+/*
+ * Writes a line that sets SETTING to a copy of the file PATH beside ceems.conf, and how to make it for USER.
+ * SETTING_N: copies ceems.conf to its usual place.
+ */
+struct check_hint check_hint_copy(const struct check *c, enum setting setting, const char *path,
+				  const char *user, char hint[CHECK_HINT_MAX]);
 
 void check_sources(struct check *c); /* check_sources.c: EnergySources and all sensors */
 /* check_gpus.c: each MIG instance of gres.conf. KNOWN: sizes from NVML, or NULL. */
@@ -161,10 +189,9 @@ void check_add_hung(struct check *c, const char *path);
  * system it is on is not known.
  */
 int check_localfs(const struct check *c, const char *path, const char *key, struct errmsg *err);
-#define CHECK_HINT_MAX (2 * PATH_MAX)
 /* Writes into HINT what to do about PATH, which does not answer. Returns HINT. */
 const char *check_hang_hint(const char *path, char hint[CHECK_HINT_MAX]);
-/* Sets c->slurm_conf; call it after conf_path is read, and before the other checks. */
+/* Sets slurm_conf and slurm; call it after conf_path is set, and before the other checks. */
 void check_find_slurm_conf(struct check *c);
 void check_slurm(struct check *c); /* check_slurm.c: slurm.conf and the plugins in PluginDir */
 
@@ -214,9 +241,31 @@ void check_mail(struct check *c); /* check_mail.c; call it after check_slurm() *
 /* check_textfile.c; call it after check_slurm(), which finds slurmd's user */
 void check_textfile(struct check *c);
 void check_daemons(struct check *c); /* check_daemons.c: munged and Slurm's, and what they have loaded */
-/* Returns true if DAEMON runs on this machine from a program file that was replaced since. */
-bool check_daemons_is_old(const char *daemon);
+
+/* --- check_processes.c: daemons of this machine by /proc */
+
+enum check_loaded {
+	CHECK_NO_DAEMON, /* or we may not look into it */
+	CHECK_NOT_LOADED,
+	CHECK_IS_LOADED,
+	CHECK_OLD_FILE, /* the file was replaced since */
+};
+/* Finds out whether DAEMON has FILE, a plugin or its own program, loaded. */
+enum check_loaded check_process_loaded(const char *daemon, const char *file);
+/* Returns the process of DAEMON that has mapped FILE; 0: none. */
+pid_t check_process_mapping(const char *daemon, const char *file);
+/* Returns 1 if PID has an open file whose name begins with BEGIN, 0 if not, -1 if it is not known. */
+int check_process_holds(pid_t pid, const char *begin);
+/* Returns the process of DAEMON that has such a file open; 0: none. */
+pid_t check_process_holding(const char *daemon, const char *begin);
+
+/* --- check_machine.c: which machine of slurm.conf this is */
+
 bool check_is_controller(const struct check *c); /* also true if slurm.conf names no controller */
-void check_sinks(struct check *c);		 /* check_sinks.c: spool and where records go */
+/* Sets the node to the one whose NodeHostname is this host, if there is one. */
+void check_find_node(struct check *c);
+void check_machine(struct check *c); /* says what this machine is, and why */
+
+void check_sinks(struct check *c); /* check_sinks.c: spool and where records go */
 
 #endif

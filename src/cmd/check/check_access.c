@@ -75,25 +75,23 @@ static bool find_closed(const struct who *w, char *path, unsigned int last)
 	return stat(path, &st) == 0 && !may(w, &st, last);
 }
 
-const char *check_slurm_user(const struct check *c)
+/* Returns true if SlurmUser may be let into the folder DIR: it is ours, or has ceems.conf. */
+static bool may_open_folder(const struct check *c, const char *dir)
 {
-	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmUser") : NULL;
+	const size_t len = strlen(dir);
 
-	return user ? user : "root"; /* Slurm's default */
+	return check_owns_folder(dir) || (!strncmp(dir, "/etc/", 5) && !strncmp(c->conf_path, dir, len) &&
+					  c->conf_path[len] == '/' && !strchr(c->conf_path + len + 1, '/'));
 }
 
-const char *check_slurmd_user(const struct check *c)
-{
-	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmdUser") : NULL;
-
-	return user ? user : "root"; /* Slurm's default */
-}
-
-bool check_slurm_user_reads(struct check *c, const char *what, const char *path, bool is_secret)
+bool check_slurm_user_reads(struct check *c, const char *what, enum setting setting, const char *path,
+			    bool is_secret)
 {
 	const char *user = check_slurm_user(c);
-	char hint[2 * PATH_MAX];
+	struct check_hint fix;
+	char hint[CHECK_HINT_MAX] = "";
 	char closed[PATH_MAX];
+	bool is_folder;
 	struct who w;
 
 	if (!slurm_user(c, &w))
@@ -105,24 +103,51 @@ bool check_slurm_user_reads(struct check *c, const char *what, const char *path,
 	 * a closed folder is opened to all users, a file to all readers; a secret file
 	 * gets a new owner instead
 	 */
-	if (strcmp(closed, path))
+	is_folder = strcmp(closed, path) != 0;
+	fix = check_hint_system(hint);
+	if (is_folder ? !may_open_folder(c, closed) : setting < SETTING_N && !check_owns_file(c, path))
+		fix = check_hint_copy(c, setting, path, user, hint);
+	else if (is_folder)
 		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
 	else if (is_secret)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, path);
 	else
 		(void)snprintf(hint, sizeof(hint), "chmod a+r %s", path);
-	check_error(c, what, check_hint_system(hint),
-		    "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", path, user,
-		    strcmp(closed, path) ? "enter" : "read", closed);
+	check_error(c, what, fix, "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", path, user,
+		    is_folder ? "enter" : "read", closed);
 	return false;
 }
 
-bool check_slurm_user_writes(struct check *c, const char *what, const char *dir, bool makes)
+/* Returns what lets SlurmUser write in DIR. CLOSED is DIR, or the folder above it that is in the way. */
+static struct check_hint hint_to_write(const struct check *c, enum setting setting, const char *dir,
+				       const char *closed, bool is_there, char hint[CHECK_HINT_MAX])
 {
 	const char *user = check_slurm_user(c);
+	struct who w;
+	char parent[PATH_MAX];
+
+	(void)snprintf(parent, sizeof(parent), "%s", closed);
+	if (strcmp(closed, dir) && slurm_user(c, &w) && find_closed(&w, parent, 1)) {
+		if (!may_open_folder(c, closed))
+			return check_hint_elsewhere(c, setting, hint);
+		(void)snprintf(hint, CHECK_HINT_MAX, "chmod a+x %s", closed);
+	} else if (!is_there && !check_is_system(dir)) {
+		(void)snprintf(hint, CHECK_HINT_MAX, "install -d -o %s -m 700 %s", user, dir);
+	} else if (!check_owns_folder(dir)) {
+		return check_hint_elsewhere(c, setting, hint);
+	} else {
+		(void)check_chown(user, dir, hint);
+	}
+	return check_hint_system(hint);
+}
+
+bool check_slurm_user_writes(struct check *c, enum setting setting, const char *dir, bool makes)
+{
+	const char *user = check_slurm_user(c), *what = settings_keys[setting].name;
 	bool is_there = access(dir, F_OK) == 0;
-	char hint[2 * PATH_MAX];
+	char hint[CHECK_HINT_MAX];
 	char closed[PATH_MAX];
+	struct check_hint fix;
 	struct stat st = { 0 };
 	struct who w;
 	char *slash;
@@ -134,18 +159,12 @@ bool check_slurm_user_writes(struct check *c, const char *what, const char *dir,
 		*slash = '\0';
 	if ((is_there || makes) && !find_closed(&w, closed, 1) && may(&w, &st, 2))
 		return true;
+	fix = hint_to_write(c, setting, dir, closed, is_there, hint);
 	if (!is_there)
-		(void)snprintf(hint, sizeof(hint), "install -d -o %s -m 700 %s", user, dir);
-	else if (strcmp(closed, dir))
-		(void)snprintf(hint, sizeof(hint), "chmod a+x %s", closed);
-	else
-		(void)snprintf(hint, sizeof(hint), "chown %s%s %s", makes ? "-R " : "", user, dir);
-	if (!is_there)
-		check_error(c, what, check_hint_system(hint), "%s does not exist%s", dir,
+		check_error(c, what, fix, "%s does not exist%s", dir,
 			    makes ? ", and SlurmUser, as whom slurmctld runs, cannot create it" : "");
 	else
-		check_error(c, what, check_hint_system(hint),
-			    "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir, user,
-			    strcmp(closed, dir) ? "enter" : "write in", closed);
+		check_error(c, what, fix, "%s: SlurmUser (%s), as whom slurmctld runs, cannot %s %s", dir,
+			    user, strcmp(closed, dir) ? "enter" : "write in", closed);
 	return false;
 }

@@ -83,6 +83,29 @@ static void check_use(struct check *c, struct probes *p)
 			 count.slots, count.holds);
 }
 
+/*
+ * Reports the slurmd of this node if it has no BPF program, though bpf() works for others: a filter of its
+ * unit denies the call, and the programs that another slurmd loaded hide that. False: nothing was reported.
+ */
+static bool check_slurmd(struct check *c)
+{
+	char ledger[2 * PATH_MAX];
+	pid_t pid;
+
+	(void)snprintf(ledger, sizeof(ledger), "%s/%s.ledger", c->settings.ledger_dir, c->node);
+	pid = check_process_mapping("slurmd", ledger);
+	if (!pid || check_process_holds(pid, "anon_inode:bpf") != 0)
+		return false;
+	check_warn(
+		c, "bpf",
+		check_hint_system("SystemCallFilter= and CapabilityBoundingSet= of slurmd's unit must "
+				  "allow bpf() and CAP_BPF, CAP_PERFMON; then restart slurmd"),
+		"slurmd (process %d) has no BPF program: bpf() is denied to it, or its log says why; I/O and "
+		"network are n/a",
+		(int)pid);
+	return true;
+}
+
 /* Reports why nothing is loaded, if it can be found out here. */
 static void check_absent(struct check *c)
 {
@@ -103,7 +126,7 @@ static void check_absent(struct check *c)
 		check_warn(c, "bpf",
 			   check_hint_system("mount -t bpf -o mode=700 bpf /sys/fs/bpf, then restart slurmd"),
 			   "%s is not on a bpf file system: I/O and network are n/a", dir);
-	else
+	else if (!check_slurmd(c))
 		check_note(c, "bpf",
 			   "%s: no programs are loaded; slurmd's plugin loads them, or logs why it cannot",
 			   dir);
@@ -136,6 +159,7 @@ void check_bpf(struct check *c)
 			    err.text);
 		return;
 	}
+	(void)check_slurmd(c);
 	check_use(c, p);
 	for (i = 0; i < PROBES_GROUP_N; i++)
 		check_group(c, p, (enum probes_group)i);

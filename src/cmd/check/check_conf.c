@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * check_conf.c - where slurm.conf sets a key, and lines of it that Slurm ignores.
+ * check_conf.c - where slurm.conf sets a key, lines of it that Slurm ignores, and the users of its daemons.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -41,4 +41,16 @@ void check_repeats(struct check *c, const char *key, char sep, const char *hint)
 	}
 }
 
-/* Looks for repeated lines of the keys whose value is no list, so that one line must be chosen. */
+const char *check_slurm_user(const struct check *c)
+{
+	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmUser") : NULL;
+
+	return user ? user : "root"; /* Slurm's default */
+}
+
+const char *check_slurmd_user(const struct check *c)
+{
+	const char *user = c->slurm ? slurmconf_get(c->slurm, "SlurmdUser") : NULL;
+
+	return user ? user : "root"; /* Slurm's default */
+}

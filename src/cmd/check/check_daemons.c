@@ -4,13 +4,11 @@
  * whether the daemons of this machine loaded the installed version of the plugins. It runs Slurm's
  * own commands, which find the daemons as the plugins do.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "src/cmd/check/check.h"
-#include "src/libutil/fileio.h"
 
 #define NOT_FOUND 127 /* exit status of a shell that does not find the command */
 
@@ -149,97 +147,26 @@ static void check_shared_textfile(struct check *c)
 		   "the slurmd of %s is on this host, too, and overwrites the same ceems.prom", other);
 }
 
-enum loaded { NO_DAEMON, NOT_LOADED, IS_LOADED, OLD_FILE };
-
-static enum loaded maps_have(const char *pid, const char *file)
-{
-	enum loaded is = NOT_LOADED;
-	char path[64];
-	char line[PATH_MAX + 128];
-	const char *at;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return NO_DAEMON; /* we may not look into a process of another user */
-	while (is == NOT_LOADED && fgets(line, sizeof(line), f)) {
-		at = strstr(line, file);
-		if (at)
-			is = strstr(at, " (deleted)") ? OLD_FILE : IS_LOADED;
-	}
-	(void)fclose(f);
-	return is;
-}
-
-/*
- * Returns true if a process with the name COMM is DAEMON. Debian's slurmctld is a link to slurmctld-wlm, and
- * has that name after scontrol reconfigure, for which Slurm 23.11 and later executes itself anew.
- */
-static bool is_named(const char *comm, const char *daemon)
-{
-	const size_t len = strlen(daemon);
-
-	return !strncmp(comm, daemon, len) && (comm[len] == '\0' || !strcmp(comm + len, "-wlm"));
-}
-
-/*
- * Finds out whether DAEMON on this machine has the plugin FILE loaded, and whether FILE was
- * replaced since.
- */
-static enum loaded has_loaded(const char *daemon, const char *file)
-{
-	enum loaded is = NO_DAEMON;
-	struct dirent *e;
-	DIR *d = opendir("/proc");
-
-	while (d && is == NO_DAEMON && (e = readdir(d))) {
-		char path[64];
-		char comm[32];
-		ssize_t n;
-		int fd;
-
-		(void)snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
-		if (e->d_name[0] < '0' || e->d_name[0] > '9' || (fd = fileio_open_at_root("/", path)) < 0)
-			continue;
-		n = fileio_pread_all(fd, comm, sizeof(comm));
-		(void)close(fd);
-		if (n < 0)
-			continue; /* the process has just ended */
-		comm[strcspn(comm, "\n")] = '\0';
-		if (is_named(comm, daemon))
-			is = maps_have(e->d_name, file);
-	}
-	if (d)
-		(void)closedir(d);
-	return is;
-}
-
-bool check_daemons_is_old(const char *daemon)
-{
-	return has_loaded(daemon, daemon) == OLD_FILE;
-}
-
 static void check_loaded(struct check *c, const char *daemon, enum check_restart restart, const char *key,
 			 const char *plugin, const char *file)
 {
 	if (!slurmconf_list_has(slurmconf_get(c->slurm, key), plugin))
 		return;
-	switch (has_loaded(daemon, file)) {
-	case NOT_LOADED:
+	switch (check_process_loaded(daemon, file)) {
+	case CHECK_NOT_LOADED:
 		check_error(c, daemon, check_hint_restart(restart),
 			    "runs without %s: it was started before slurm.conf named the plugin, "
 			    "or could not load it (see its log)",
 			    file);
 		break;
-	case OLD_FILE:
+	case CHECK_OLD_FILE:
 		check_warn(c, daemon, check_hint_restart(restart),
 			   "runs an older file of %s than is installed", file);
 		break;
-	case IS_LOADED:
+	case CHECK_IS_LOADED:
 		check_ok(c, daemon, "runs %s", file);
 		break;
-	case NO_DAEMON:
+	case CHECK_NO_DAEMON:
 		break;
 	}
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "src/cmd/check/check.h"
@@ -23,10 +24,26 @@ static int check_folder_try(const char *dir, struct errmsg *err)
 	return rc == 0 && unlink(path) < 0 ? errmsg_errno(err, -errno, "%s: cannot remove", path) : rc;
 }
 
-void check_folder(struct check *c, const char *what, const char *dir, bool may_come)
+/* Reports that no file can be made in DIR, for ERR. */
+static void folder_refuses(struct check *c, const char *what, const char *dir, const struct errmsg *err)
 {
+	const char *hint = "check space, quota and mount options of the file system";
+	struct statvfs vfs;
+
+	if (statvfs(dir, &vfs) == 0 && vfs.f_files && !vfs.f_ffree)
+		check_error(
+			c, what, check_hint_system("delete files, or make the file system with more inodes"),
+			"%s: the file system has no free inode, so no file can be made, though it has space",
+			dir);
+	else
+		check_error(c, what, check_hint_system(hint), "%s", err->text);
+}
+
+void check_folder(struct check *c, enum setting setting, const char *dir, bool may_come)
+{
+	const char *what = settings_keys[setting].name;
+	char hint[CHECK_HINT_MAX];
 	struct errmsg err = { 0 };
-	char hint[PATH_MAX + 64];
 	struct stat st;
 
 	(void)snprintf(hint, sizeof(hint), "mkdir -p %s", dir);
@@ -41,39 +58,47 @@ void check_folder(struct check *c, const char *what, const char *dir, bool may_c
 		return;
 	}
 	if (!S_ISDIR(st.st_mode))
-		check_error(c, what, check_no_hint, "%s is not a folder", dir);
+		check_error(c, what, check_hint_elsewhere(c, setting, hint), "%s is not a folder", dir);
 	else if (access(dir, W_OK | X_OK) < 0 && errno == EACCES && geteuid())
 		check_denied(c, what, dir);
 	else if (access(dir, W_OK | X_OK) < 0)
 		check_warn(c, what, check_hint_system("run ceems check as the user that writes there"),
 			   "%s: %s", dir, strerror(errno));
 	else if (check_folder_try(dir, &err) < 0)
-		check_error(c, what,
-			    check_hint_system("check space, quota and mount options of the file system"),
-			    "%s", err.text);
+		folder_refuses(c, what, dir, &err);
 	else
 		check_ok(c, what, "%s is writable", dir);
+}
+
+/* Returns what makes PATH, the value of SETTING, a file that only SlurmUser (NULL: its owner) can read. */
+static struct check_hint hint_to_close(const struct check *c, enum setting setting, const char *path,
+				       const char *user, char hint[CHECK_HINT_MAX])
+{
+	if (!check_owns_file(c, path))
+		return check_hint_copy(c, setting, path, user ? user : check_slurm_user(c), hint);
+	if (user)
+		(void)snprintf(hint, CHECK_HINT_MAX, "chown %s %s; chmod 0600 %s", user, path, path);
+	else
+		(void)snprintf(hint, CHECK_HINT_MAX, "chmod 0600 %s", path);
+	return check_hint_system(hint);
 }
 
 bool check_secret_file(struct check *c, enum setting setting, const char *path)
 {
 	const char *what = settings_keys[setting].name;
-	struct check_hint fix;
 	const struct passwd *pw = getpwnam(check_slurm_user(c));
-	char hint[2 * PATH_MAX + 64];
+	char hint[CHECK_HINT_MAX];
+	struct check_hint fix;
 	struct stat st;
 
 	if (stat(path, &st) < 0 || access(path, R_OK) < 0) {
 		int rc = errno;
-		bool is_closed = rc == EACCES && pw && pw->pw_uid == geteuid();
 
-		if (is_closed)
-			(void)snprintf(hint, sizeof(hint), "chown %s %s; chmod 0600 %s", pw->pw_name, path,
-				       path);
-		else
-			(void)snprintf(hint, sizeof(hint),
-				       "make the file as doc/admin-guide.md shows, or correct %s", what);
-		fix = is_closed ? check_hint_system(hint) : check_hint_setting(setting, hint);
+		(void)snprintf(hint, sizeof(hint), "make the file as doc/admin-guide.md shows, or correct %s",
+			       what);
+		fix = check_hint_setting(setting, hint);
+		if (rc == EACCES && pw && pw->pw_uid == geteuid())
+			fix = hint_to_close(c, setting, path, pw->pw_name, hint);
 		if (rc == EACCES && pw && pw->pw_uid != geteuid())
 			check_denied(c, what, path);
 		else
@@ -81,16 +106,14 @@ bool check_secret_file(struct check *c, enum setting setting, const char *path)
 		return false;
 	}
 	/* with mode 0600, only its owner can read it, so SlurmUser must own it */
-	if (pw && pw->pw_uid && pw->pw_uid != st.st_uid)
-		(void)snprintf(hint, sizeof(hint), "chown %s %s; chmod 0600 %s", pw->pw_name, path, path);
-	else
-		(void)snprintf(hint, sizeof(hint), "chmod 0600 %s", path);
+	fix = hint_to_close(c, setting, path,
+			    pw && pw->pw_uid && pw->pw_uid != st.st_uid ? pw->pw_name : NULL, hint);
 	if (st.st_mode & (S_IRWXG | S_IRWXO))
-		check_warn(c, what, check_hint_system(hint),
-			   "%s may hold secrets and others can open it (%04o)", path,
+		check_warn(c, what, fix, "%s may hold secrets and others can open it (%04o)", path,
 			   (unsigned int)(st.st_mode & 07777));
 	else
 		check_ok(c, what, "%s", path);
-	(void)check_slurm_user_reads(c, what, path, /* is_secret= */ !(st.st_mode & (S_IRWXG | S_IRWXO)));
+	(void)check_slurm_user_reads(c, what, setting, path,
+				     /* is_secret= */ !(st.st_mode & (S_IRWXG | S_IRWXO)));
 	return true;
 }

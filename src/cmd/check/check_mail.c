@@ -3,6 +3,7 @@
  * check_mail.c - checks MailProg of ceems.conf, if the site has set it or Slurm's
  * mails go through ceems-mail.
  */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,12 +21,35 @@ static bool has_ceems_mail(const struct check *c)
 	return prog && mail_prog_is_ours(prog) && check_is_controller(c);
 }
 
+/* Checks that slurmctld on this machine can start ceems-mail, if slurm.conf names it. */
+static void check_slurm_mail(struct check *c)
+{
+	const char *prog = has_ceems_mail(c) ? slurmconf_get(c->slurm, "MailProg") : NULL;
+
+	char hint[PATH_MAX + 64];
+	const char *path;
+	unsigned int line;
+
+	if (!prog || access(prog, X_OK) == 0)
+		return;
+	path = slurmconf_where(c->slurm, "MailProg", &line);
+	if (access(CEEMS_BINDIR "/ceems-mail", X_OK) == 0)
+		(void)snprintf(hint, sizeof(hint), "MailProg=" CEEMS_BINDIR "/ceems-mail");
+	else
+		(void)snprintf(hint, sizeof(hint), "remove line %u of %s, or install slurm-ceems", line,
+			       path);
+	check_error(c, "MailProg", check_hint_slurm("MailProg", hint),
+		    "%s%s is not an executable program: slurmctld sends no mail", check_at(c, "MailProg"),
+		    prog);
+}
+
 void check_mail(struct check *c)
 {
 	const char *prog = mail_prog(&c->settings);
 	bool is_chosen = strcmp(c->settings.mail_prog, MAIL_DEFAULT_PROG) != 0;
 	struct errmsg err = { 0 };
 
+	check_slurm_mail(c);
 	if ((!is_chosen && !has_ceems_mail(c)) || check_is_hung(c, prog))
 		return;
 	if (mail_prog_is_ours(c->settings.mail_prog))

@@ -3,12 +3,15 @@
  * check_node.c - the node's part of `ceems check`: ledger, folders, clock, file systems, cgroups.
  * Sensors are in check_sources.c, emission factors in check_factors.c.
  */
+#define _GNU_SOURCE /* ST_NOEXEC */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -32,7 +35,8 @@
 static void check_ledger_dir(struct check *c)
 {
 	const char *dir = c->settings.ledger_dir;
-	char hint[2 * PATH_MAX + 64];
+	char hint[CHECK_HINT_MAX] = "";
+	struct check_hint fix = check_hint_system(hint);
 	struct errmsg err = { 0 };
 	struct statfs fs;
 	struct stat st;
@@ -44,11 +48,13 @@ static void check_ledger_dir(struct check *c)
 	}
 	if (check_is_hung(c, dir))
 		return;
-	check_folder(c, "LedgerDir", dir, /* may_come= */ true);
+	check_folder(c, SETTING_ledger_dir, dir, /* may_come= */ true);
 	(void)snprintf(hint, sizeof(hint), "chown root: %s && chmod 0755 %s", dir, dir);
+	if (!check_owns_folder(dir))
+		fix = check_hint_elsewhere(c, SETTING_ledger_dir, hint);
 	if (stat(dir, &st) == 0 && ((st.st_uid && st.st_uid != geteuid()) ||
 				    ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))))
-		check_error(c, "LedgerDir", check_hint_system(hint),
+		check_error(c, "LedgerDir", fix,
 			    "others than slurmd's user can write to %s, and so remove the ledger", dir);
 	if (statfs(dir, &fs) == 0 && (unsigned long)fs.f_type != TMPFS_MAGIC &&
 	    (unsigned long)fs.f_type != RAMFS_MAGIC)
@@ -179,7 +185,14 @@ static void check_cgroups(struct check *c)
 	bool has_v1 = find_cgroups("freezer", v1, sizeof(v1));
 	bool has_v2 = find_cgroups(NULL, v2, sizeof(v2));
 
-	if (!has_v1 && !has_v2)
+	const char *gather = c->slurm ? slurmconf_get(c->slurm, "JobAcctGatherType") : NULL;
+
+	if (!has_v1 && !has_v2 && gather && !strcasecmp(gather, "jobacct_gather/cgroup"))
+		check_error(c, "cgroups",
+			    check_hint_system(
+				    "mount -t cgroup2 cgroup2 /sys/fs/cgroup  # systemd does this at boot"),
+			    "none are mounted, and JobAcctGatherType is %s: slurmd does not start", gather);
+	else if (!has_v1 && !has_v2)
 		check_note(c, "cgroups", "none are mounted: steps are known by their processes");
 	else if (!has_v1)
 		check_ok(c, "cgroups", "v2 at %s", v2);
@@ -189,6 +202,45 @@ static void check_cgroups(struct check *c)
 	else
 		check_ok(c, "cgroups", "v1 at %s, v2 %s%s: steps get a v2 cgroup of their own, too", v1,
 			 has_v2 ? "at " : "is not mounted", has_v2 ? v2 : "");
+}
+
+/* Copies to BUF the mount point of DIR: the highest folder with the same device and mount flags. */
+static const char *mount_point_of(const char *dir, char buf[PATH_MAX])
+{
+	char up[PATH_MAX];
+	struct stat st, st_up;
+	struct statvfs vfs;
+	char *slash;
+
+	(void)snprintf(up, sizeof(up), "%s", dir);
+	do {
+		(void)snprintf(buf, PATH_MAX, "%s", up);
+		slash = strrchr(up, '/');
+		if (!slash || !up[1])
+			break;
+		slash[slash == up] = '\0';
+	} while (stat(buf, &st) == 0 && stat(up, &st_up) == 0 && st.st_dev == st_up.st_dev &&
+		 statvfs(up, &vfs) == 0 && vfs.f_flag & ST_NOEXEC);
+	return buf;
+}
+
+/* No program starts from a file system that is mounted noexec. */
+static void check_helpers(struct check *c)
+{
+	bool is_set = *c->settings.helper_dir;
+	const char *dir = is_set ? c->settings.helper_dir : CEEMS_LIBEXECDIR;
+	char hint[PATH_MAX + 64], mount[PATH_MAX];
+	struct statvfs vfs;
+
+	if (statvfs(dir, &vfs) < 0 || !(vfs.f_flag & ST_NOEXEC))
+		return;
+	if (is_set && statvfs(CEEMS_LIBEXECDIR, &vfs) == 0 && !(vfs.f_flag & ST_NOEXEC))
+		(void)snprintf(hint, sizeof(hint), "HelperDir=" CEEMS_LIBEXECDIR);
+	else
+		(void)snprintf(hint, sizeof(hint), "mount -o remount,exec %s", mount_point_of(dir, mount));
+	check_error(c, "HelperDir",
+		    *hint == 'H' ? check_hint_setting(SETTING_helper_dir, hint) : check_hint_system(hint),
+		    "%s is on a file system that is mounted noexec: no helper program starts", dir);
 }
 
 /*
@@ -217,11 +269,13 @@ static void check_remote(struct check *c)
 	}
 }
 
-/* A folder in which all users write files of their own. */
-static void check_users_dir(struct check *c, const char *key, const char *dir, const char *option,
-			    const char *files)
+/* A folder in which all users write files of their own. OPTION asks for FILES there. */
+static void check_users_dir(struct check *c, enum setting setting, const char *option, const char *files)
 {
-	char hint[2 * SETTINGS_PATH_MAX + 64];
+	const char *dir = (const char *)&c->settings + settings_keys[setting].offset;
+	const char *key = settings_keys[setting].name;
+	char hint[CHECK_HINT_MAX] = "";
+	struct check_hint fix = check_hint_system(hint);
 	struct stat st;
 
 	if (!strcmp(dir, SETTINGS_NONE)) {
@@ -234,14 +288,23 @@ static void check_users_dir(struct check *c, const char *key, const char *dir, c
 	}
 	if (check_is_hung(c, dir))
 		return;
-	(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
-	if (stat(dir, &st) < 0)
-		check_error(c, key, errno == ENOENT ? check_hint_system(hint) : check_no_hint, "%s: %s", dir,
-			    strerror(errno));
-	else if (!S_ISDIR(st.st_mode))
-		check_error(c, key, check_no_hint, "%s is not a folder", dir);
+	if (stat(dir, &st) < 0) {
+		int rc = errno;
+
+		(void)snprintf(hint, sizeof(hint), "mkdir -p %s && chmod 1777 %s", dir, dir);
+		check_error(c, key,
+			    rc == ENOENT && !check_is_system(dir) ? fix :
+								    check_hint_elsewhere(c, setting, hint),
+			    "%s: %s", dir, strerror(rc));
+		return;
+	}
+	(void)snprintf(hint, sizeof(hint), "chmod 1777 %s", dir);
+	if (!check_owns_folder(dir))
+		fix = check_hint_elsewhere(c, setting, hint);
+	if (!S_ISDIR(st.st_mode))
+		check_error(c, key, fix, "%s is not a folder", dir);
 	else if ((st.st_mode & 01777) != 01777)
-		check_warn(c, key, check_hint_system(hint + strlen("mkdir -p  && ") + strlen(dir)),
+		check_warn(c, key, fix,
 			   "%s has mode %04o: all users must be able to write there, but not to remove each "
 			   "other's files",
 			   dir, (unsigned int)(st.st_mode & 07777));
@@ -256,7 +319,7 @@ static void check_profiles(struct check *c)
 	struct errmsg err = { 0 }, no_dump = { 0 };
 	int rc;
 
-	check_users_dir(c, "ProfileDir", c->settings.profile_dir, "--ceems-profile", "profiles");
+	check_users_dir(c, SETTING_profile_dir, "--ceems-profile", "profiles");
 	if (!strcmp(c->settings.profile_dir, SETTINGS_NONE))
 		return;
 #ifndef HAVE_PROFILES
@@ -288,6 +351,7 @@ static void check_profiles(struct check *c)
 void check_node(struct check *c)
 {
 	check_cgroups(c);
+	check_helpers(c);
 	check_sources(c);
 	check_counters(c);
 	check_events(c);
@@ -296,7 +360,7 @@ void check_node(struct check *c)
 	check_ledger(c);
 	check_clock(c);
 	check_remote(c);
-	check_users_dir(c, "TraceDir", c->settings.trace_dir, "--ceems-trace", "traces");
+	check_users_dir(c, SETTING_trace_dir, "--ceems-trace", "traces");
 	check_profiles(c);
 	check_push(c);
 	check_filesystems(c);

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cmd/check/check.h"
@@ -63,6 +64,8 @@ static const char *slurm_plugin_dir(void)
 					     "/usr/lib64/slurm",
 					     "/usr/lib/slurm",
 					     "/usr/local/lib/slurm",
+					     "/opt/slurm/lib/slurm",
+					     "/opt/slurm/lib64/slurm",
 					     SLURM_PLUGINDIR };
 	char path[PATH_MAX];
 	size_t i;
@@ -158,6 +161,32 @@ bool check_plugin_dir_answers(struct check *c)
 	return true;
 }
 
+/* Reports a second copy of FILE, another than the one at PATH, in a later folder of DIRS. */
+static void check_copies(struct check *c, const char *what, const char *dirs, const char *file,
+			 const char *path)
+{
+	char dir[PATH_MAX], other[PATH_MAX + 256], hint[PATH_MAX + 256];
+	struct stat first, st;
+	bool is_behind = false;
+
+	if (stat(path, &first) < 0)
+		return;
+	while (next_folder(&dirs, dir)) {
+		(void)snprintf(other, sizeof(other), "%s/%s", dir, file);
+		if (!strcmp(other, path) || !is_behind) {
+			is_behind |= !strcmp(other, path);
+			continue;
+		}
+		if (stat(other, &st) < 0 || (st.st_dev == first.st_dev && st.st_ino == first.st_ino))
+			continue;
+		(void)snprintf(hint, sizeof(hint), "rm %s  # or remove the package that has it", other);
+		check_warn(
+			c, what, check_hint_system(hint),
+			"%s is there twice: %s is loaded, and %s if Slurm refuses the first, without a word",
+			file, path, other);
+	}
+}
+
 void check_plugin(struct check *c, const char *what, const char *file, uint32_t slurm_version)
 {
 	const char *dirs = slurmconf_get(c->slurm, "PluginDir");
@@ -179,6 +208,8 @@ void check_plugin(struct check *c, const char *what, const char *file, uint32_t 
 						     check_hint_slurm("PluginDir", hint),
 			    "%s%s is not in PluginDir (%s)", check_at(c, "PluginDir"), file, dirs);
 		return;
+	} else {
+		check_copies(c, what, dirs, file, path);
 	}
 	if (elfsym_read_u32(path, "plugin_version", &version, &err) < 0) {
 		check_error(c, what, check_hint_system("build and install slurm-ceems again"), "%s",

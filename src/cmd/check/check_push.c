@@ -21,16 +21,18 @@
 
 static void push_check_headers(struct check *c, const char *path)
 {
-	char hint[SETTINGS_PATH_MAX + 64];
+	char hint[CHECK_HINT_MAX] = "";
+	struct check_hint fix = check_hint_system(hint);
 	struct errmsg err = { 0 };
 	char *text;
 
 	if (!*path)
 		return;
 	(void)snprintf(hint, sizeof(hint), "chown root %s && chmod 600 %s", path, path);
+	if (!check_owns_file(c, path))
+		fix = check_hint_copy(c, SETTING_profile_push_headers, path, "root", hint);
 	if (fileio_read_checked(path, (size_t)64 << 10, trust_is_own_secret, NULL, &text, NULL, &err) < 0) {
-		check_error(c, "ProfilePushHeaders", check_hint_system(hint),
-			    "%s; profiles wait in ProfilePushDir", err.text);
+		check_error(c, "ProfilePushHeaders", fix, "%s; profiles wait in ProfilePushDir", err.text);
 		return;
 	}
 	free(text);

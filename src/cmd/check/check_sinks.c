@@ -125,19 +125,29 @@ static void sinks_say_empty(struct check *c, const struct sink_ops *sink, const 
 
 static void sinks_check_output(struct check *c, const struct sink_ops *sink)
 {
-	char folder[PATH_MAX];
+	const char *path = sinks_setting(c, &sink->output);
+	char folder[PATH_MAX], hint[CHECK_HINT_MAX];
+	struct stat st;
 	char *slash;
 
-	if (!*sinks_setting(c, &sink->output)) {
+	if (!*path) {
 		sinks_say_empty(c, sink, &sink->output);
 		return;
 	}
-	(void)snprintf(folder, sizeof(folder), "%s", sinks_setting(c, &sink->output));
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		check_error(c, sink->output.key, check_hint_elsewhere(c, sink->output.id, hint),
+			    "%s is %s, not a regular file: nothing is written", path,
+			    S_ISDIR(st.st_mode)	 ? "a folder" :
+			    S_ISFIFO(st.st_mode) ? "a fifo" :
+						   "something else");
+		return;
+	}
+	(void)snprintf(folder, sizeof(folder), "%s", path);
 	slash = strrchr(folder, '/');
-	if (slash && slash != folder)
-		*slash = '\0';
-	if (check_slurm_user_writes(c, sink->output.key, folder, /* makes= */ false))
-		check_folder(c, sink->output.key, folder, /* may_come= */ false);
+	if (slash)
+		slash[slash == folder] = '\0';
+	if (check_slurm_user_writes(c, sink->output.id, folder, /* makes= */ false))
+		check_folder(c, sink->output.id, folder, /* may_come= */ false);
 }
 
 static bool is_open_to_others(const char *path)

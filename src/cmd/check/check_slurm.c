@@ -19,13 +19,15 @@
 #include "src/libutil/trust.h"
 
 #define ENERGY_PLUGIN "acct_gather_energy/ceems"
+#define TRES_PREFIX "ic/ceem" /* also a mistyped one */
+#define TRES_NAMED 4	      /* at most so many missing TRES are named */
 
 /* Returns the version of the installed Slurm daemons, which a plugin's version must match. 0: unknown. */
 static uint32_t installed_slurm_version(void)
 {
 	static const char *const ask[] = {
-		"PATH=$PATH:/usr/sbin:/usr/local/sbin slurmctld -V 2>/dev/null",
-		"PATH=$PATH:/usr/sbin:/usr/local/sbin slurmd -V 2>/dev/null",
+		"slurmctld -V 2>/dev/null",
+		"slurmd -V 2>/dev/null",
 		"sinfo -V 2>/dev/null",
 	};
 	unsigned int major;
@@ -121,6 +123,26 @@ static bool is_tres_of_slurm(const char *name)
 	return false;
 }
 
+/* Returns true if NAME is a TRES of ours, or not meant to be one. */
+static bool is_tres_of_ours(const char *name)
+{
+	unsigned int m;
+
+	if (strncasecmp(name, TRES_PREFIX, strlen(TRES_PREFIX)))
+		return true;
+	metric_foreach(m)
+		if (!strcasecmp(metric_table[m].tres, name))
+			return true;
+	return false;
+}
+
+/* Returns true if M is in the set basic, and a TRES that Slurm does not have of itself. */
+static bool is_basic_tres(enum metric m)
+{
+	return strchr(metric_table[m].tres, '/') && metric_table[m].side == SIDE_IN &&
+	       metric_set_of(m) == METRIC_SET_BASIC;
+}
+
 /* Adds NAME to the list at the end of BUF. False: there is no room. */
 static bool append_tres(char buf[LINE_MAX], const char *name)
 {
@@ -143,29 +165,54 @@ static const char *tres_line(const char *key, const char *listed, char buf[LINE_
 
 	(void)snprintf(buf, LINE_MAX, "%s=", key);
 	while (rest && items_next(&rest, name, sizeof(name)))
-		if (is_tres_of_slurm(name))
+		if (is_tres_of_slurm(name) && is_tres_of_ours(name))
 			is_whole &= append_tres(buf, name);
 	metric_foreach(m)
-		if (strchr(metric_table[m].tres, '/') && metric_table[m].side == SIDE_IN &&
-		    metric_set_of((enum metric)m) == METRIC_SET_BASIC &&
-		    !slurmconf_list_has(listed, metric_table[m].tres))
+		if (is_basic_tres((enum metric)m) && !slurmconf_list_has(listed, metric_table[m].tres))
 			is_whole &= append_tres(buf, metric_table[m].tres);
 	return is_whole ? buf :
 			  "add what ceems tres prints to AccountingStorageTRES, and leave what is there";
 }
 
 /*
- * Reports names that Slurm does not know, such as the "..." of an example. slurmctld does not start with one.
+ * Reports names that Slurm does not know, such as the "..." of an example, and mistyped ones of ours, which
+ * Slurm takes for network interconnects of the site.
  */
 static void check_tres_names(struct check *c, const char *key, const char *listed, const char *hint)
 {
 	char name[256];
 
-	while (listed && items_next(&listed, name, sizeof(name)))
+	while (listed && items_next(&listed, name, sizeof(name))) {
 		if (!is_tres_of_slurm(name))
 			check_error(c, "slurm.conf", check_hint_slurm(key, hint),
 				    "%s%s has '%s', which Slurm does not know: slurmctld does not start",
 				    check_at(c, key), key, name);
+		else if (!is_tres_of_ours(name))
+			check_error(
+				c, "slurm.conf", check_hint_slurm(key, hint),
+				"%s%s has '%s', which slurm-ceems does not have (see ceems tres): it stays "
+				"empty, and slurmdbd keeps the name for good",
+				check_at(c, key), key, name);
+	}
+}
+
+/* Writes the names of the set basic that LISTED lacks, the first few of them. */
+static const char *name_missing(const char *listed, char buf[LINE_MAX])
+{
+	unsigned int m, n = 0;
+	size_t used = 0;
+
+	buf[0] = '\0';
+	metric_foreach(m) {
+		if (!is_basic_tres((enum metric)m) || slurmconf_list_has(listed, metric_table[m].tres))
+			continue;
+		if (++n <= TRES_NAMED)
+			used += (size_t)snprintf(buf + used, LINE_MAX - used, "%s%s", used ? ", " : "",
+						 metric_table[m].tres);
+	}
+	if (n > TRES_NAMED)
+		(void)snprintf(buf + used, LINE_MAX - used, " and %u more", n - TRES_NAMED);
+	return buf;
 }
 
 static void check_tres(struct check *c)
@@ -175,7 +222,7 @@ static void check_tres(struct check *c)
 	_cleanup_free_ char *merged = slurmconf_merge(c->slurm, key, ',');
 	unsigned int missing;
 	enum metric_set set = find_set(listed, &missing);
-	char buf[LINE_MAX];
+	char buf[LINE_MAX], names[LINE_MAX];
 	const char *hint = tres_line(key, merged, buf);
 
 	check_tres_names(c, key, listed, hint);
@@ -188,9 +235,8 @@ static void check_tres(struct check *c)
 			 key, metric_set_name[set], missing);
 	else
 		check_warn(c, "slurm.conf", check_hint_slurm(key, hint),
-			   "%s%u TRES of slurm-ceems are not in %s, so slurmdbd does not keep them (ceems "
-			   "tres has all)",
-			   check_at(c, key), missing, key);
+			   "%sTRES of slurm-ceems are not in %s, so slurmdbd does not keep them: %s",
+			   check_at(c, key), key, name_missing(listed, names));
 	check_repeats(c, key, ',', hint);
 }
 
@@ -355,49 +401,27 @@ static void check_starts(struct check *c, uint32_t version)
 /* On a configless node, slurmd stores the slurm.conf of slurmctld here, and Slurm's commands read it. */
 #define CONFIGLESS_SLURM_CONF "/run/slurm/conf/slurm.conf"
 
+/* Where slurm.conf is if it is not beside ceems.conf: by packages, and by Slurm's own source. */
+static const char *const usual_confs[] = { CONFIGLESS_SLURM_CONF, "/etc/slurm/slurm.conf",
+					   "/opt/slurm/etc/slurm.conf", "/usr/local/etc/slurm.conf",
+					   "/usr/local/etc/slurm/slurm.conf" };
+
 void check_find_slurm_conf(struct check *c)
 {
 	const char *path = getenv("SLURM_CONF");
 	char beside[PATH_MAX];
+	size_t i;
 
 	if (!path)
 		path = cmd_conf_beside(c->conf_path, "slurm.conf", beside);
 	if (!check_answers(c, "slurm.conf", path))
 		return;
-	if (path == beside && access(path, F_OK) < 0 && access(CONFIGLESS_SLURM_CONF, F_OK) == 0)
-		path = CONFIGLESS_SLURM_CONF;
+	for (i = 0; path == beside && i < ARRAY_SIZE(usual_confs) && access(path, F_OK) < 0; i++)
+		if (access(usual_confs[i], F_OK) == 0)
+			path = usual_confs[i];
 	(void)snprintf(c->slurm_conf, sizeof(c->slurm_conf), "%s", path);
-}
-
-/* Returns true if HOST of slurm.conf, such as "ctl1(10.0.0.1)" or "ctl1.example.org", is this machine. */
-static bool is_this_host(const char *host)
-{
-	char name[256];
-	size_t len;
-
-	if (gethostname(name, sizeof(name)) < 0)
-		return false;
-	name[sizeof(name) - 1] = '\0';
-	name[strcspn(name, ".")] = '\0';
-	len = strcspn(host, ".(");
-	return len == strlen(name) && !strncasecmp(host, name, len);
-}
-
-bool check_is_controller(const struct check *c)
-{
-	static const char *const keys[] = { "SlurmctldHost", "ControlMachine", "BackupController" };
-	const char *host;
-	bool is_said = false;
-	unsigned int n;
-	size_t i;
-
-	for (i = 0; c->slurm && i < ARRAY_SIZE(keys); i++)
-		for (n = 0; (host = slurmconf_get_nth(c->slurm, keys[i], n)); n++) {
-			is_said = true;
-			if (is_this_host(host))
-				return true;
-		}
-	return !is_said;
+	if (slurmconf_read(path, &c->slurm, &c->slurm_conf_err) < 0)
+		c->slurm = NULL; /* check_slurm() says why */
 }
 
 /*
@@ -431,20 +455,38 @@ static void check_plugins(struct check *c)
 	check_starts(c, version);
 }
 
+/* Lets Slurm's commands, which are run below, be found, and find slurm.conf. */
+static void set_environment(const struct check *c)
+{
+	const char *path = getenv("PATH");
+	char more[PATH_MAX];
+
+	(void)snprintf(more, sizeof(more),
+		       "%s:/usr/bin:/usr/sbin:/usr/local/bin:/usr/local/sbin:"
+		       "/opt/slurm/bin:/opt/slurm/sbin",
+		       path ? path : "");
+	(void)setenv("PATH", more, 1);
+	(void)setenv("SLURM_CONF", c->slurm_conf, 1);
+}
+
 void check_slurm(struct check *c)
 {
-	struct errmsg err = { 0 };
-
 	if (!*c->slurm_conf)
 		return;
-	if (slurmconf_read(c->slurm_conf, &c->slurm, &err) < 0) {
-		check_note(c, "slurm.conf", "%s; set SLURM_CONF to have it checked", err.text);
+	if (!c->slurm) {
+		check_warn(c, "slurm.conf",
+			   check_hint_system("./configure --with-slurm-sysconfdir=<its folder>, or for once: "
+					     "SLURM_CONF=<path of slurm.conf> ceems check"),
+			   "%s; it is not in /etc/slurm, /opt/slurm/etc and /usr/local/etc either: Slurm's "
+			   "keys, "
+			   "plugins and daemons are not checked",
+			   c->slurm_conf_err.text);
 		return;
 	}
-	(void)setenv("SLURM_CONF", c->slurm_conf, 1); /* for Slurm's commands, which are run below */
+	set_environment(c);
 	check_settings(c);
 	if (check_plugin_dir_answers(c))
 		check_plugins(c);
-	(void)check_slurm_user_reads(c, "ceems.conf", c->conf_path, /* is_secret= */ false);
+	(void)check_slurm_user_reads(c, "ceems.conf", SETTING_N, c->conf_path, /* is_secret= */ false);
 	check_slurmd_trusts(c);
 }

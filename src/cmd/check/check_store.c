@@ -21,20 +21,22 @@
  * Checks that PATH, DIR or a file in it, belongs to SlurmUser. access() would not do: root, who runs `ceems
  * check`, may do everything. False: it was reported.
  */
-static bool store_check_owner(struct check *c, const char *key, const char *dir, const char *path,
+static bool store_check_owner(struct check *c, enum setting setting, const char *dir, const char *path,
 			      const struct stat *st)
 {
 	const char *user = check_slurm_user(c);
+	char hint[CHECK_HINT_MAX];
 	const struct passwd *pw;
-	char hint[PATH_MAX + 64];
+	struct check_hint fix;
 
 	if (!c->slurm)
 		return true;
 	pw = getpwnam(user);
 	if (!pw || pw->pw_uid == st->st_uid || !pw->pw_uid)
 		return true;
-	(void)snprintf(hint, sizeof(hint), "chown -R %s %s", user, dir);
-	check_error(c, key, check_hint_system(hint), "%s does not belong to SlurmUser (%s)", path, user);
+	fix = check_owns_folder(dir) ? check_hint_system(check_chown(user, dir, hint)) :
+				       check_hint_elsewhere(c, setting, hint);
+	check_error(c, settings_keys[setting].name, fix, "%s does not belong to SlurmUser (%s)", path, user);
 	return false;
 }
 
@@ -48,19 +50,22 @@ static void store_check_files(struct check *c, const char *dir)
 
 	for (i = 0; i < ARRAY_SIZE(files); i++)
 		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, files[i]) < sizeof(path) &&
-		    stat(path, &st) == 0 && !store_check_owner(c, "StoreDir", dir, path, &st))
+		    stat(path, &st) == 0 && !store_check_owner(c, SETTING_store_dir, dir, path, &st))
 			return;
 }
 
 /* Checks that other users cannot write to DIR, since the recorder trusts the files in it. */
-static void store_check_mode(struct check *c, const char *key, const char *dir, const struct stat *st)
+static void store_check_mode(struct check *c, enum setting setting, const char *dir, const struct stat *st)
 {
-	char hint[PATH_MAX + 16];
+	char hint[CHECK_HINT_MAX] = "";
+	struct check_hint fix = check_hint_system(hint);
 
 	if (!(st->st_mode & 022))
 		return;
 	(void)snprintf(hint, sizeof(hint), "chmod 0700 %s", dir);
-	check_error(c, key, check_hint_system(hint),
+	if (!check_owns_folder(dir))
+		fix = check_hint_elsewhere(c, setting, hint);
+	check_error(c, settings_keys[setting].name, fix,
 		    "other users can write to %s, and so forge and delete records", dir);
 }
 
@@ -78,13 +83,13 @@ static bool store_check_folder(struct check *c, enum setting setting, const char
 	}
 	if (check_is_hung(c, dir))
 		return false;
-	if (!check_slurm_user_writes(c, key, dir, /* makes= */ true) && access(dir, F_OK) < 0)
+	if (!check_slurm_user_writes(c, setting, dir, /* makes= */ true) && access(dir, F_OK) < 0)
 		return false;
-	check_folder(c, key, dir, /* may_come= */ true);
+	check_folder(c, setting, dir, /* may_come= */ true);
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return false;
-	(void)store_check_owner(c, key, dir, dir, &st);
-	store_check_mode(c, key, dir, &st);
+	(void)store_check_owner(c, setting, dir, dir, &st);
+	store_check_mode(c, setting, dir, &st);
 	return true;
 }
 
@@ -230,6 +235,23 @@ static void store_check_content(struct check *c, struct store_view *v, bool has_
 		store_check_sink(c, v, name);
 }
 
+/* Reports a recorder whose StoreDir was deleted. */
+static bool store_is_deleted(struct check *c)
+{
+	char lock[PATH_MAX + 32];
+	pid_t pid;
+
+	(void)snprintf(lock, sizeof(lock), "%s/lock (deleted)", c->settings.store_dir);
+	pid = check_process_holding("ceems-recorder", lock);
+	if (pid)
+		check_error(c, "recorder", check_hint_restart(RESTART_RECORDER),
+			    "ceems-recorder (process %d) runs, but %s was deleted under it: what it writes "
+			    "is lost "
+			    "when it ends",
+			    (int)pid, c->settings.store_dir);
+	return pid;
+}
+
 void check_store(struct check *c)
 {
 	const char *dir = c->settings.store_dir;
@@ -249,10 +271,12 @@ void check_store(struct check *c)
 			   err.text);
 	if (has_inbox && rc != -EACCES)
 		store_check_inbox(c, v, writer > 0);
-	if (has_inbox && writer == 0)
+	if (store_is_deleted(c))
+		writer = 1;
+	else if (has_inbox && writer == 0)
 		check_error(c, "recorder", check_hint_system("systemctl enable --now ceems-recorder"),
 			    "ceems-recorder does not run: no job gets a record");
-	else if (writer > 0 && check_daemons_is_old("ceems-recorder"))
+	else if (writer > 0 && check_process_loaded("ceems-recorder", "ceems-recorder") == CHECK_OLD_FILE)
 		check_warn(c, "recorder", check_hint_restart(RESTART_RECORDER),
 			   "runs an older file of ceems-recorder than is installed");
 	else if (writer > 0)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "src/cmd/check/check.h"
 #include "src/libcore/controller_metric.h"
@@ -21,11 +22,11 @@
 #define HOST_LABEL "{hostname=\""
 
 /*
- * Returns what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is USER. HINT
- * is room for the text.
+ * Returns what to do if textfile_feed_try() in DIR gave RC and ERR. The owner of a new folder is SlurmUser.
+ * HINT is room for the text.
  */
-static struct check_hint textfile_hint(const char *user, const char *dir, int rc, const struct errmsg *err,
-				       char hint[CHECK_HINT_MAX])
+static struct check_hint textfile_hint(const struct check *c, const char *dir, int rc,
+				       const struct errmsg *err, char hint[CHECK_HINT_MAX])
 {
 	if (rc == -ETIMEDOUT)
 		return check_hint_system(check_hang_hint(dir, hint));
@@ -33,10 +34,10 @@ static struct check_hint textfile_hint(const char *user, const char *dir, int rc
 		return check_hint_setting(
 			SETTING_helper_dir,
 			"HelperDir=<the folder of ceems-textfile, which only root can change>");
-	if (!strstr(err->text, strerror(ENOENT)))
-		return check_hint_setting(SETTING_textfile_dir,
-					  "TextfileDir=<a folder that slurmd can write in>");
-	(void)snprintf(hint, CHECK_HINT_MAX, "install -d -o %s %s", user, dir);
+	/* install would give away a folder that exists, such as /proc */
+	if (!strstr(err->text, strerror(ENOENT)) || access(dir, F_OK) == 0 || check_is_system(dir))
+		return check_hint_elsewhere(c, SETTING_textfile_dir, hint);
+	(void)snprintf(hint, CHECK_HINT_MAX, "install -d -o %s %s", check_slurm_user(c), dir);
 	return check_hint_system(hint);
 }
 
@@ -81,7 +82,7 @@ static void textfile_check_tried(struct check *c)
 
 	if (rc == -ETIMEDOUT)
 		check_add_hung(c, dir);
-	fix = textfile_hint(check_slurm_user(c), dir, rc, &err, hint);
+	fix = textfile_hint(c, dir, rc, &err, hint);
 	if (rc < 0)
 		check_error(c, "TextfileDir", fix, "%s; there will be no ceems.prom", err.text);
 	else
@@ -156,7 +157,7 @@ static void textfile_check_recorder(struct check *c)
 		.mode = 0644,
 		.helper_dir = c->settings.helper_dir,
 	};
-	char hint[CHECK_HINT_MAX];
+	char hint[CHECK_HINT_MAX] = "";
 	struct check_hint fix = check_hint_system(hint);
 	struct errmsg err = { 0 };
 	struct stat st;
@@ -170,7 +171,9 @@ static void textfile_check_recorder(struct check *c)
 	rc = pw->pw_uid == geteuid() ? textfile_feed_try(&o, &err) : textfile_fork_try(pw, &o, &err);
 	/* for missing rights: slurmd writes there as root, so root's folder can be given to SlurmUser */
 	if (rc != -EIO || !strstr(err.text, strerror(EACCES)))
-		fix = textfile_hint(user, o.dir, rc, &err, hint);
+		fix = textfile_hint(c, o.dir, rc, &err, hint);
+	else if (!check_owns_folder(o.dir))
+		fix = check_hint_elsewhere(c, SETTING_textfile_dir, hint);
 	else if (stat(o.dir, &st) == 0 && st.st_uid == 0)
 		(void)snprintf(hint, sizeof(hint), "chown %s %s", user, o.dir);
 	else

@@ -35,6 +35,7 @@ static const struct {
 	{ "JobAcctGatherFrequency", RESTART_RECONFIGURE },
 	{ "JobAcctGatherType", RESTART_SLURMCTLD | RESTART_SLURMD },
 	{ "JobCompType", RESTART_SLURMCTLD },
+	{ "MailProg", RESTART_RECONFIGURE },
 	{ "PlugStackConfig", RESTART_RECONFIGURE },
 	{ "PluginDir", RESTART_SLURMCTLD | RESTART_SLURMD },
 	{ "PrologFlags", RESTART_RECONFIGURE },

@@ -25,7 +25,7 @@ static void check_conf_line(void *arg, unsigned int line, const char *text)
 	char hint[64] = "see ceems.conf(5)";
 
 	if (line)
-		(void)snprintf(hint, sizeof(hint), "correct line %u: see ceems.conf(5)", line);
+		(void)snprintf(hint, sizeof(hint), "correct line %u: see ceems.conf(5); or remove it", line);
 	lines->wrong++;
 	check_error(lines->c, "ceems.conf", check_hint_file(CHECK_CEEMS_CONF, hint), "%s", text);
 }
@@ -129,6 +129,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 {
 	_cleanup_free_ struct check *c = calloc(1, sizeof(*c));
 	const char *conf = NULL;
+	bool is_node_named = false;
 	char buf[PATH_MAX];
 	int opt;
 	int rc;
@@ -140,7 +141,7 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 		if (opt == 'c')
 			conf = optarg;
 		else if (opt == 'n')
-			(void)snprintf(c->node, sizeof(c->node), "%s", optarg);
+			is_node_named = snprintf(c->node, sizeof(c->node), "%s", optarg) > 0;
 		else if (opt == OPT_JSON)
 			c->is_json = true;
 		else if (opt == 'q')
@@ -153,9 +154,12 @@ static int cmd_check_run(const struct cmd_info *self, int argc, char **argv)
 	if (optind < argc)
 		return cmd_usage(self, CMD_USAGE);
 	(void)snprintf(c->conf_path, sizeof(c->conf_path), "%s", cmd_conf_path(conf, buf));
+	check_find_slurm_conf(c);
+	if (!is_node_named)
+		check_find_node(c);
 	if (check_answers(c, "ceems.conf", c->conf_path) && check_conf(c, conf != NULL) &&
 	    check_hangs_find(c)) {
-		check_find_slurm_conf(c);
+		check_machine(c);
 		check_advice(c);
 		check_node(c);
 		check_slurm(c);
