@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * private_mariadbd.h - a MariaDB server of the test's own: socket only, in a scratch folder, ended with
- * the test whatever happens to it. The caller includes _GNU_SOURCE's headers.
+ * the test whatever happens to it. With CEEMS_MYSQL, a folder of contrib/mysql-tree, it is MySQL. The caller
+ * includes _GNU_SOURCE's headers.
  */
 #ifndef CEEMS_PRIVATE_MARIADBD_H
 #define CEEMS_PRIVATE_MARIADBD_H
@@ -33,11 +34,39 @@ static inline const char *mariadbd_program(const char *const *paths)
 	return NULL;
 }
 
+/* Returns the program NAME of the folder CEEMS_MYSQL, or else the first of PATHS that exists. NULL: none. */
+static inline const char *mariadbd_find(const char *name, const char *const *paths)
+{
+	static char mysql[2][PATH_MAX];
+	const char *folder = getenv("CEEMS_MYSQL");
+	char *path = mysql[name[0] == 'm'];
+
+	if (!folder || !*folder)
+		return mariadbd_program(paths);
+	snprintf(path, sizeof(mysql[0]), "%s/%s", folder, name);
+	return access(path, X_OK) == 0 ? path : NULL;
+}
+
+static inline bool mariadbd_is_mysql(void)
+{
+	const char *folder = getenv("CEEMS_MYSQL");
+
+	return folder && *folder;
+}
+
 static inline const char *mariadbd_server(void)
 {
 	static const char *const paths[] = { "/usr/sbin/mariadbd", "/usr/sbin/mysqld", NULL };
 
-	return mariadbd_program(paths);
+	return mariadbd_find("mysqld", paths);
+}
+
+static inline const char *mariadbd_installer(void)
+{
+	static const char *const paths[] = { "/usr/bin/mariadb-install-db", "/usr/bin/mysql_install_db",
+					     NULL };
+
+	return mariadbd_find("install-db", paths);
 }
 
 static inline pid_t mariadbd_spawn(const struct private_mariadbd *p, char *const argv[])
@@ -75,7 +104,7 @@ static inline bool mariadbd_start(struct private_mariadbd *p)
 			 p->pid_arg,
 			 p->user_arg,
 			 mariadbd_arg("--innodb-buffer-pool-size=256M"),
-			 mariadbd_arg("--innodb-log-file-size=256M"),
+			 mariadbd_arg("--loose-innodb-log-file-size=256M"),
 			 mariadbd_arg(p->max_packet ? p->max_packet : "--max-allowed-packet=16M"),
 			 mariadbd_arg(p->more[0] ? p->more[0] : "--skip-networking"),
 			 mariadbd_arg(p->more[0] ? p->more[1] : NULL),
@@ -114,14 +143,13 @@ static inline void mariadbd_stop(struct private_mariadbd *p, int sig)
  */
 static inline const char *mariadbd_install(struct private_mariadbd *p, const char *dir)
 {
-	static const char *const installers[] = { "/usr/bin/mariadb-install-db", "/usr/bin/mysql_install_db",
-						  NULL };
 	struct passwd *pw = getpwuid(getuid());
 	int status;
 	pid_t pid;
 
-	if (!mariadbd_program(installers) || !mariadbd_server())
-		return "mariadbd is not installed";
+	if (!mariadbd_installer() || !mariadbd_server())
+		return mariadbd_is_mysql() ? "CEEMS_MYSQL is not a folder of contrib/mysql-tree" :
+					     "mariadbd is not installed";
 	snprintf(p->data, sizeof(p->data), "%.90s/data", dir);
 	snprintf(p->log, sizeof(p->log), "%.90s/server.log", dir);
 	snprintf(p->socket, sizeof(p->socket), "%.90s/sock", dir);
@@ -136,7 +164,7 @@ static inline const char *mariadbd_install(struct private_mariadbd *p, const cha
 			return "no user mysql";
 	}
 	snprintf(p->user_arg, sizeof(p->user_arg), "--user=%.40s", pw ? pw->pw_name : "mysql");
-	char *argv[] = { mariadbd_arg(mariadbd_program(installers)),
+	char *argv[] = { mariadbd_arg(mariadbd_installer()),
 			 mariadbd_arg("--no-defaults"),
 			 p->data_arg,
 			 p->user_arg,

@@ -108,4 +108,21 @@ static inline bool rig_query(const char *sql)
 	return good;
 }
 
+/* Makes TABLE with the numbers 1 to 2048 in the column seq. MySQL has no tables such as seq_1_to_2000. */
+static inline bool rig_make_seq(const char *table)
+{
+	char sql[256];
+	unsigned int n;
+	bool good;
+
+	snprintf(sql, sizeof(sql),
+		 "CREATE TABLE %s (seq INT UNSIGNED PRIMARY KEY); INSERT INTO %s VALUES (1)", table, table);
+	good = rig_query(sql);
+	for (n = 1; good && n < 2048; n *= 2) {
+		snprintf(sql, sizeof(sql), "INSERT INTO %s SELECT seq + %u FROM %s", table, n, table);
+		good = rig_query(sql);
+	}
+	return good;
+}
+
 #endif

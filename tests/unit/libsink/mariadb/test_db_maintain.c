@@ -338,9 +338,7 @@ int main(void)
 	logger_set_sink(NULL);
 	if (why) {
 		skip(1, why);
-	} else if (ok(rig_migrate(), "migrate") &&
-		   rig_query("CREATE TABLE ceems.seq (seq INT UNSIGNED PRIMARY KEY) SELECT seq FROM "
-			     "ceems.seq_1_to_2000")) {
+	} else if (ok(rig_migrate(), "migrate") && rig_make_seq("ceems.seq")) {
 		test_partitions();
 		test_kills();
 		test_days();
