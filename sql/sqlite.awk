@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # sqlite.awk: translates MariaDB's schema, one of its files, to SQLite, so that both sinks have the
 # same tables, columns and views. Left out are comments, partitions, and the views of a database
-# user's own jobs. SQLite has no ADD COLUMN IF NOT EXISTS, and adds a column as the last one.
+# user's own jobs. SQLite adds a column as the last one.
 #
 #	awk -f sqlite.awk 0001-schema.sql
 #
@@ -98,7 +98,6 @@ function view(text,    name) {
 
 function new_column(text) {
 	gsub(/[ \t\n]+/, " ", text)
-	sub(/ IF NOT EXISTS/, "", text)
 	sub(/ AFTER [a-z0-9_]+$/, "", text)
 	print column(text) ";"
 }
@@ -106,7 +105,7 @@ function new_column(text) {
 function statement(text,    name) {
 	if (text ~ /^CREATE TABLE/)
 		table(text)
-	else if (text ~ /^ALTER TABLE [a-z_]+ ADD COLUMN /)
+	else if (text ~ /^ALTER TABLE [a-z_]+ ADD COLUMN[ \n]/)
 		new_column(text)
 	else if (text ~ /^UPDATE /)
 		print text ";"
@@ -116,8 +115,10 @@ function statement(text,    name) {
 		match(text, /@[a-z_]+/)
 		name = substr(text, RSTART, RLENGTH)
 		variable[name] = concat(substr(text, index(text, "'")))
-	} else if (text ~ /^EXECUTE IMMEDIATE CONCAT\(/)
-		view(concat(substr(text, index(text, "'"))))
+	} else if (text == "PREPARE view FROM @view")
+		view(variable["@view"])
+	else if (text == "EXECUTE view")
+		return
 	else if (text ~ /SQL SECURITY INVOKER VIEW/)
 		view(text)
 	else if (text !~ /SQL SECURITY DEFINER VIEW my_/) {

@@ -204,16 +204,27 @@ static int parse_sources(const char *value, void *field, const struct kvconf_key
 	return parse_list(value, field, key, names, err);
 }
 
+/*
+ * The sink mariadb writes to MySQL, too, so mysql is another name for it. All others read mariadb in its
+ * place.
+ */
 static int parse_sinks(const char *value, void *field, const struct kvconf_key *key, struct errmsg *err)
 {
 	static const char *const names[] = {
 #define SINK(name, have) #name,
 #include "src/libcore/sinks.def"
 #undef SINK
-		NULL
+		"mysql", NULL
 	};
+	int rc = parse_list(value, field, key, names, err);
+	char list[256] = "";
+	size_t len = 0;
+	char item[64];
 
-	return parse_list(value, field, key, names, err);
+	while (rc == 0 && len < sizeof(list) && items_next(&value, item, sizeof(item)))
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? "," : "",
+					strcmp(item, "mysql") ? item : "mariadb");
+	return rc == 0 ? kvconf_text(list, field, key, err) : rc;
 }
 
 static int parse_otlp_encoding(const char *value, void *field, const struct kvconf_key *key,

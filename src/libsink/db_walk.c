@@ -18,8 +18,9 @@ static const char *time_of(uint64_t t, char buf[TIME_SIZE])
 }
 
 /*
- * The CPU time is an integer, because SQLite may write a real number with an exponent. If steps_cpu_s is
- * NULL, the steps are summed, as the view job_summary does.
+ * The CPU time is an integer, because SQLite may write a real number with an exponent. SIGNED INTEGER is a
+ * type in MariaDB, MySQL and SQLite. If steps_cpu_s is NULL, the steps are summed, as the view job_summary
+ * does.
  */
 const char *db_walk_jobs(const struct db_walk *w, char buf[DB_WALK_SQL_MAX])
 {
@@ -29,7 +30,7 @@ const char *db_walk_jobs(const struct db_walk *w, char buf[DB_WALK_SQL_MAX])
 		buf, DB_WALK_SQL_MAX,
 		"SELECT record, CASE WHEN cpu_time_s IS NULL THEN CAST(ROUND(1000000 * COALESCE(steps_cpu_s, "
 		"(SELECT SUM(user_cpu_s + system_cpu_s) FROM step WHERE step.record_key = job.record_key "
-		"AND step.submit_time = job.submit_time))) AS INTEGER) END "
+		"AND step.submit_time = job.submit_time))) AS SIGNED INTEGER) END "
 		"FROM job WHERE end_time >= '%s' AND end_time < '%s'",
 		time_of(w->from, from), time_of(w->to, to));
 	return buf;

@@ -133,7 +133,7 @@ struct sink_ops {
 
 /* --- sink_table.c ------------------------------------------------------------------------------- */
 
-/* Returns the sink NAME. NULL: this build has no such sink. */
+/* Returns the sink NAME; mysql is another name of mariadb. NULL: this build has no such sink. */
 const struct sink_ops *sink_find(const char *name);
 
 /*

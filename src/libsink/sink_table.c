@@ -25,6 +25,8 @@ const struct sink_ops *sink_find(const char *name)
 {
 	size_t i;
 
+	if (!strcmp(name, "mysql"))
+		name = "mariadb";
 	for (i = 0; i < ARRAY_SIZE(sink_table); i++)
 		if (sink_table[i] && !strcmp(sink_table[i]->name, name))
 			return sink_table[i];

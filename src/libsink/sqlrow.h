@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "src/librecord/record.h"
 
@@ -63,13 +64,24 @@ void sqlrow_used(const struct sqlrow *rows, enum sqlrow_table t, size_t first, s
 bool sqlrow_set_has(const struct sqlrow_set *set, size_t i);
 
 enum sqlrow_dialect {
-	SQLROW_MARIADB, /* ON DUPLICATE KEY UPDATE */
+	SQLROW_MARIADB, /* also MySQL: ON DUPLICATE KEY UPDATE */
 	SQLROW_SQLITE,	/* ON CONFLICT (...) DO UPDATE SET */
 };
 
 /*
- * Returns an INSERT statement with a "?" for each column of SET. If there is a row with the same key, the
- * statement updates it and sets its other columns to NULL. The caller frees the text. NULL: out of memory.
+ * Writes the begin of an INSERT statement with the columns of SET, up to VALUES. The caller writes the
+ * rows.
+ */
+void sqlrow_put_insert(FILE *f, enum sqlrow_table t, const struct sqlrow_set *set);
+/*
+ * Writes what comes after the rows: if there is a row with the same key, it is updated. The columns of SET
+ * get the new values, its other columns NULL.
+ */
+void sqlrow_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect dialect,
+		       const struct sqlrow_set *set);
+/*
+ * Returns the whole statement for one row, a "?" for each column of SET. The caller frees the text. NULL:
+ * out of memory.
  */
 char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set);
 /* Gives the set of all columns. */

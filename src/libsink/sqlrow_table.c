@@ -153,13 +153,26 @@ void sqlrow_set_all(enum sqlrow_table t, struct sqlrow_set *ret)
 		set_add(ret, --n);
 }
 
-/*
- * Writes the clause that updates a row with the same key: columns of SET get the new value, the others NULL.
- */
-static void upsert_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect dialect,
-			      const struct sqlrow_set *set)
+void sqlrow_put_insert(FILE *f, enum sqlrow_table t, const struct sqlrow_set *set)
 {
-	const struct table *table = &tables[t];
+	size_t n = sqlrow_ncols(t);
+	const char *comma = "";
+	size_t i;
+
+	(void)fprintf(f, "INSERT INTO %s (", tables[t].name);
+	for (i = 0; i < n; i++) {
+		if (!sqlrow_set_has(set, i))
+			continue;
+		(void)fprintf(f, "%s%s", comma, sqlrow_column(t, i));
+		comma = ",";
+	}
+	(void)fputs(") VALUES ", f);
+}
+
+void sqlrow_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect dialect,
+		       const struct sqlrow_set *set)
+{
+	const struct table *table = table_of(t);
 	const char *comma = "";
 	size_t i;
 
@@ -187,7 +200,7 @@ static void upsert_put_update(FILE *f, enum sqlrow_table t, enum sqlrow_dialect 
 char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const struct sqlrow_set *set)
 {
 	size_t n = sqlrow_ncols(t);
-	const char *comma = "";
+	char before = '(';
 	char *sql = NULL;
 	size_t len;
 	size_t i;
@@ -195,23 +208,15 @@ char *sqlrow_upsert(enum sqlrow_table t, enum sqlrow_dialect dialect, const stru
 
 	if (!f)
 		return NULL;
-	(void)fprintf(f, "INSERT INTO %s (", tables[t].name);
+	sqlrow_put_insert(f, t, set);
 	for (i = 0; i < n; i++) {
 		if (!sqlrow_set_has(set, i))
 			continue;
-		(void)fprintf(f, "%s%s", comma, sqlrow_column(t, i));
-		comma = ",";
-	}
-	(void)fputs(") VALUES (", f);
-	comma = "?";
-	for (i = 0; i < n; i++) {
-		if (!sqlrow_set_has(set, i))
-			continue;
-		(void)fputs(comma, f);
-		comma = ",?";
+		(void)fprintf(f, "%c?", before);
+		before = ',';
 	}
 	(void)fputc(')', f);
-	upsert_put_update(f, t, dialect, set);
+	sqlrow_put_update(f, t, dialect, set);
 	if (fclose(f)) {
 		free(sql);
 		return NULL;

@@ -197,6 +197,8 @@ case $out in
 	;;
 *)
 	is "$rc/$out" "1/ceems: mariadb: MariadbDefaultsFile is not set" "MariaDB needs its option file"
+	report --from mysql --week
+	is "$rc/$out" "1/ceems: mariadb: MariadbDefaultsFile is not set" "mysql is another name for it"
 	report --from mariadb:/nonexistent/file --week
 	is "$rc/$out" "1/ceems: mariadb: /nonexistent/file: cannot open: No such file or directory" "  which must be there"
 	printf '[client]\npassword=x\n' >"$dir/options"

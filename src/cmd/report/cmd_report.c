@@ -54,7 +54,7 @@ static int set_by(struct report_options *o, const char *text)
 /* Sets the database from TEXT, the argument of --from, such as "sqlite" or "mariadb:FILE". */
 static int set_from(struct report_options *o, const char *text)
 {
-	static const char *const names[] = { "mariadb", "sqlite" };
+	static const char *const names[] = { "mariadb", "mysql", "sqlite" };
 	size_t len = strcspn(text, ":");
 	const struct sink_ops *sink;
 	size_t i;
@@ -64,7 +64,8 @@ static int set_from(struct report_options *o, const char *text)
 		;
 	if (i == ARRAY_SIZE(names) || (text[len] && !text[len + 1]))
 		return cmd_usage_error(&cmd_report,
-				       "--from %s: mariadb or sqlite, or with a file, as sqlite:FILE", text);
+				       "--from %s: mariadb, mysql or sqlite, or with a file, as sqlite:FILE",
+				       text);
 	sink = sink_find(names[i]);
 	if (!sink || !sink->db)
 		return cmd_error("report: this build has no sink %s, and so cannot read its database",
@@ -204,7 +205,7 @@ static const struct cmd_option report_list[] = {
 	{ "site", OPT_SITE, "DIR", "pages for a web server, into this folder" },
 	{ "by", OPT_BY, "user|account|partition", "sums of these (account)" },
 	{ "dir", OPT_DIR, "DIR", "of a job: its traces and profiles are there" },
-	{ "from", OPT_FROM, "mariadb|sqlite[:FILE]", "jobs of the database of this sink (slurmdbd)" },
+	{ "from", OPT_FROM, "mariadb|mysql|sqlite[:FILE]", "jobs of the database of this sink (slurmdbd)" },
 	{ "rank", OPT_RANK, NULL, "also where the user stands among all users" },
 	{ NULL, 0, NULL, "Which jobs" },
 	{ "accounts", 'A', "ACCOUNT,...", "of these accounts" },

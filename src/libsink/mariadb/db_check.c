@@ -203,6 +203,7 @@ static void tell_trouble(const struct settings *s, const struct errmsg *err, sin
 void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 {
 	const char *database = s->mariadb_database;
+	char server[MARIADB_CLIENT_SERVER_MAX];
 	struct errmsg err = { 0 };
 	struct errmsg text;
 	uint64_t schema = 0;
@@ -210,6 +211,11 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 	int rc;
 
 	rc = mariadb_client_open(s->mariadb_defaults_file, database, CONNECT_TIMEOUT_NS, 0, 0, &m, &err);
+	if (rc == 0 && mariadb_client_server(m, server, &err) < 0) {
+		tell(ctx, SINK_WRONG, SETTING_N, "install a newer server", err.text);
+		mariadb_client_close(m);
+		return;
+	}
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &schema, &err);
 	if (rc < 0) {
@@ -227,7 +233,7 @@ void db_check(const struct settings *s, sink_tell_fn *tell, void *ctx)
 			tell(ctx, SINK_WARN, SETTING_N, "install the version that made the schema",
 			     text.text);
 		}
-		(void)errmsg_set(&text, 0, "database %s, schema %" PRIu64, database, schema);
+		(void)errmsg_set(&text, 0, "database %s, schema %" PRIu64 ", %s", database, schema, server);
 		tell(ctx, SINK_GOOD, SETTING_N, NULL, text.text);
 		check_partitions(m, tell, ctx);
 		check_rights(m, database, tell, ctx);
@@ -268,6 +274,7 @@ int db_status(const struct settings *s, const char *defaults_file, db_report_fn 
 		{ "size, MiB", "SELECT ROUND(SUM(DATA_LENGTH + INDEX_LENGTH) / 1048576)" IN_HERE
 			       "TABLES WHERE TABLE_SCHEMA = DATABASE()" },
 	};
+	char server[MARIADB_CLIENT_SERVER_MAX];
 	MYSQL *m = NULL;
 	uint64_t n;
 	size_t i;
@@ -281,8 +288,15 @@ int db_status(const struct settings *s, const char *defaults_file, db_report_fn 
 					 err);
 	if (rc == 0)
 		rc = mariadb_client_schema(m, &n, err);
+	/* otherwise MySQL's sizes are up to a day old */
+	if (rc == 0 && !mariadb_client_is_mariadb(m))
+		rc = mariadb_client_query(m, "SET SESSION information_schema_stats_expiry = 0", err);
 	if (rc == 0)
 		rc = db_report_schema(report, ctx, s->mariadb_database, n, MARIADB_SCHEMA, err);
+	if (rc == 0)
+		rc = mariadb_client_server(m, server, err);
+	if (rc == 0)
+		db_report(report, ctx, "%-32s %s", "server", server);
 	for (i = 0; rc == 0 && i < ARRAY_SIZE(row); i++)
 		rc = report_row(m, row[i].what, row[i].sql, report, ctx, err);
 	mariadb_client_close(m);

@@ -171,6 +171,7 @@ static int maintain_count_recent(struct db_maintain_run *r, uint64_t month, uint
 /* Drops a month in the four steps of db_maintain.h. The process may be killed after each of them. */
 static int maintain_drop_month(struct db_maintain_run *r, uint64_t month, struct errmsg *err)
 {
+	uint64_t of_step = 0;
 	uint64_t recent = 0;
 	uint64_t open = 0;
 	uint64_t jobs = 0;
@@ -207,7 +208,12 @@ static int maintain_drop_month(struct db_maintain_run *r, uint64_t month, struct
 	if (rc < 0)
 		return rc;
 	report(r, "p%" PRIu64 ": the sums of %" PRIu64 " jobs are kept", month, jobs);
-	rc = maintain_sql(r, NULL, err, "ALTER TABLE step DROP PARTITION IF EXISTS p%" PRIu64, month);
+	/* a run that was killed may have dropped it */
+	rc = maintain_sql(r, &of_step, err,
+			  "SELECT COUNT(*) FROM " DB_PARTITION_MONTHS("step") " WHERE month = %" PRIu64,
+			  month);
+	if (rc == 0 && of_step)
+		rc = maintain_sql(r, NULL, err, "ALTER TABLE step DROP PARTITION p%" PRIu64, month);
 	if (rc < 0)
 		return rc;
 	report(r, "p%" PRIu64 ": dropped of step", month);

@@ -23,6 +23,10 @@
 /* From this version (3.4) on, libmariadb checks certificates only if told to. */
 #define CLIENT_LOOKS_IF_TOLD 30400ul
 
+/* As mysql_get_server_version() has them. */
+#define MARIADB_OLDEST 100300ul
+#define MYSQL_OLDEST 80017ul
+
 /*
  * Returns what follows KEY and blanks at the begin of LINE. For '-', LINE may have '_'.
  * NULL: LINE has another key.
@@ -320,9 +324,12 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 		rc = session_error(m, "cannot connect", err);
 	else
 		rc = check_certificate(m, err);
-	/* the server stops waiting for a lock a little before the client stops waiting for the server */
+	/*
+	 * The option file may have set another character set. The server stops waiting for a lock a little
+	 * before the client stops waiting for the server.
+	 */
 	(void)snprintf(sql, sizeof(sql),
-		       "SET SESSION sql_mode = 'STRICT_ALL_TABLES,"
+		       "SET NAMES utf8mb4, SESSION sql_mode = 'STRICT_ALL_TABLES,"
 		       "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', lock_wait_timeout = %u, "
 		       "innodb_lock_wait_timeout = %u",
 		       seconds - seconds / 4, seconds - seconds / 4);
@@ -340,4 +347,21 @@ void mariadb_client_close(MYSQL *m)
 {
 	if (m)
 		mysql_close(m);
+}
+
+bool mariadb_client_is_mariadb(MYSQL *m)
+{
+	return mariadb_connection(m);
+}
+
+int mariadb_client_server(MYSQL *m, char buf[MARIADB_CLIENT_SERVER_MAX], struct errmsg *err)
+{
+	unsigned long version = mysql_get_server_version(m);
+	bool is_mariadb = mariadb_client_is_mariadb(m);
+
+	(void)snprintf(buf, MARIADB_CLIENT_SERVER_MAX, "%s %lu.%lu.%lu", is_mariadb ? "MariaDB" : "MySQL",
+		       version / 10000, version / 100 % 100, version % 100);
+	if (version < (is_mariadb ? MARIADB_OLDEST : MYSQL_OLDEST))
+		return errmsg_set(err, -EPROTO, "%s is too old: MariaDB 10.3 or MySQL 8.0.17 is needed", buf);
+	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mariadb_client.h - a connection to MariaDB on which every wait has a timeout.
+ * mariadb_client.h - a connection to MariaDB or MySQL on which every wait has a timeout.
  */
 #ifndef CEEMS_MARIADB_CLIENT_H
 #define CEEMS_MARIADB_CLIENT_H
@@ -34,6 +34,17 @@ int mariadb_client_open(const char *defaults_file, const char *database, uint64_
 			unsigned int options, unsigned long flags, MYSQL **ret,
 			struct errmsg *err) _must_check_;
 void mariadb_client_close(MYSQL *m);
+
+/* Returns false if the server is MySQL, which shares most of the protocol and of SQL with MariaDB. */
+bool mariadb_client_is_mariadb(MYSQL *m);
+
+#define MARIADB_CLIENT_SERVER_MAX 32
+
+/*
+ * Writes the server's name and version to BUF, such as "MySQL 9.7.4". -EPROTO: it is older than MariaDB
+ * 10.3 or MySQL 8.0.17, and lacks what the schema needs, such as collations without padding.
+ */
+int mariadb_client_server(MYSQL *m, char buf[MARIADB_CLIENT_SERVER_MAX], struct errmsg *err);
 
 /*
  * Runs SQL and ignores its rows. -EIO: an error of the server; ERR has its message, mysql_errno() its number.

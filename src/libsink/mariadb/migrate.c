@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <mysqld_error.h>
@@ -16,6 +17,8 @@
 #include "src/libutil/fileio.h"
 
 #define FILE_MAX (1u << 20)
+/* In the files of the schema: compares byte by byte, and blanks at the end count. */
+#define COLLATION "utf8mb4_nopad_bin"
 /* An ALTER TABLE on millions of rows may take long. */
 #define STATEMENT_TIMEOUT_NS (3600 * NSEC_PER_SEC)
 
@@ -66,6 +69,76 @@ static int migrate_read_files(struct migrate_run *r, const char *dir, struct err
 	return rc;
 }
 
+/*
+ * MySQL has another name for the collation that compares texts byte by byte. It is shorter, and a blank
+ * fills TEXT.
+ */
+static void migrate_name_collation(const struct migrate_run *r, char *text)
+{
+	static const char mysql[] = "utf8mb4_0900_bin ";
+	char *at;
+
+	while (!mariadb_client_is_mariadb(r->m) && (at = strstr(text, COLLATION)))
+		memcpy(at, mysql, sizeof(mysql) - 1);
+}
+
+/*
+ * Returns the next statement at *TEXT, and moves *TEXT behind it. A statement ends with a ";" at the end of
+ * a line. Lines of comment before it are skipped. NULL: there is none.
+ */
+static char *migrate_next(char **text)
+{
+	char *sql = *text;
+	char *end;
+
+	while (*sql == '\n' || !strncmp(sql, "--", 2)) {
+		sql += strcspn(sql, "\n");
+		sql += *sql == '\n';
+	}
+	if (!*sql)
+		return NULL;
+	end = strstr(sql, ";\n");
+	*text = end ? end + 2 : sql + strlen(sql);
+	if (end)
+		*end = '\0';
+	return sql;
+}
+
+/* Sets *RET if SQL adds a column that its table has. MySQL has no ADD COLUMN IF NOT EXISTS. */
+static int migrate_has_column(struct migrate_run *r, const char *sql, bool *ret, struct errmsg *err)
+{
+	char table[65], column[65], look[320];
+	uint64_t n = 0;
+	int rc;
+
+	*ret = false;
+	if (sscanf(sql, "ALTER TABLE %64[a-z0-9_] ADD COLUMN %64[a-z0-9_]", table, column) != 2)
+		return 0;
+	(void)snprintf(look, sizeof(look),
+		       "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND "
+		       "TABLE_NAME = '%s' AND COLUMN_NAME = '%s'",
+		       table, column);
+	rc = mariadb_client_number(r->m, look, &n, err);
+	*ret = n > 0;
+	return rc;
+}
+
+/* Runs the statements of a file. Those that were run before, until one failed, can be run again. */
+static int migrate_run_file(struct migrate_run *r, char *text, struct errmsg *err)
+{
+	bool has_column = false;
+	char *sql;
+	int rc = 0;
+
+	migrate_name_collation(r, text);
+	while (rc == 0 && (sql = migrate_next(&text))) {
+		rc = migrate_has_column(r, sql, &has_column, err);
+		if (rc == 0 && !has_column)
+			rc = mariadb_client_query(r->m, sql, err);
+	}
+	return rc;
+}
+
 static int migrate_use_database(struct migrate_run *r, struct errmsg *err)
 {
 	char sql[256];
@@ -82,8 +155,9 @@ static int migrate_use_database(struct migrate_run *r, struct errmsg *err)
 		return 0;
 	(void)snprintf(sql, sizeof(sql),
 		       "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4 "
-		       "COLLATE utf8mb4_nopad_bin",
+		       "COLLATE " COLLATION,
 		       r->database);
+	migrate_name_collation(r, sql);
 	if (mariadb_client_query(r->m, sql, err) < 0 || mysql_select_db(r->m, r->database))
 		return errmsg_set(err, -EIO, "cannot create database %s: %s", r->database, mysql_error(r->m));
 	return 0;
@@ -109,10 +183,10 @@ static int migrate_apply(struct migrate_run *r, struct errmsg *err)
 			continue;
 		(void)snprintf(sql, sizeof(sql), "INSERT INTO schema_version (version) VALUES (%" PRIu64 ")",
 			       r->version);
-		rc = mariadb_client_query(r->m, r->sql[r->version - 1], &why);
+		rc = migrate_run_file(r, r->sql[r->version - 1], &why);
 		/* before the last version counts as applied, so that a failure here is repeated, too */
 		if (rc == 0 && r->version == MARIADB_SCHEMA)
-			rc = mariadb_client_query(r->m, r->views, &why);
+			rc = migrate_run_file(r, r->views, &why);
 		if (rc == 0)
 			rc = mariadb_client_query(r->m, sql, &why);
 		if (rc < 0)
@@ -153,6 +227,7 @@ static void migrate_fill_factors(struct migrate_run *r, const char *path)
 int migrate_run(const struct settings *s, const struct db_options *options, struct errmsg *err)
 {
 	struct migrate_run r = { .options = options, .database = s->mariadb_database };
+	char server[MARIADB_CLIENT_SERVER_MAX];
 	size_t i;
 	int rc;
 
@@ -160,7 +235,9 @@ int migrate_run(const struct settings *s, const struct db_options *options, stru
 	if (rc == 0)
 		rc = mariadb_client_open(options->defaults_file ? options->defaults_file :
 								  s->mariadb_defaults_file,
-					 NULL, STATEMENT_TIMEOUT_NS, 0, CLIENT_MULTI_STATEMENTS, &r.m, err);
+					 NULL, STATEMENT_TIMEOUT_NS, 0, 0, &r.m, err);
+	if (rc == 0)
+		rc = mariadb_client_server(r.m, server, err);
 	if (rc == 0)
 		rc = migrate_use_database(&r, err);
 	if (rc == 0 && !options->dry_run)

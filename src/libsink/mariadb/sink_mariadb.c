@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * sink_mariadb.c - stores records as rows of the tables job and step. A transaction has many records; its
- * statements insert or update many rows at once. A repeated record writes the same values into the same rows.
+ * sink_mariadb.c - stores records as rows of the tables job and step, in MariaDB or MySQL. A transaction
+ * has many records; its statements insert or update many rows at once. A repeated record writes the same
+ * values into the same rows.
  *
  * If the server rejects a row, the transaction is rolled back, each of its records is sent alone, and the
  * faulty ones are refused. For a slow server, transactions get fewer records, down to one; otherwise the same
@@ -25,9 +26,11 @@
 #include "src/libsink/mariadb/mariadb_upsert.h"
 #include "src/libsink/mariadb/mariadb_walk.h"
 #include "src/libsink/mariadb/migrate.h"
+#include "src/libsink/mariadb/mysql_upsert.h"
 #include "src/libsink/sink.h"
 #include "src/libsink/sqlrow.h"
 #include "src/libutil/clock.h"
+#include "src/libutil/util.h"
 
 #define MARIADB_BATCH 500
 #define CHUNK 64 /* records whose rows are sent together */
@@ -37,11 +40,12 @@ struct sink {
 	char defaults_file[SETTINGS_PATH_MAX];
 	char database[65];
 	MYSQL *conn;			 /* NULL: not connected */
+	bool has_arrays;		 /* the server is MariaDB, not MySQL */
 	struct mariadb_upsert upsert[2]; /* by enum sqlrow_table */
 	struct sqlrow rows[2];
 	uint64_t statement_max;	 /* most bytes of rows in a statement, from the server's max_allowed_packet */
 	size_t slice;		 /* records per transaction; adapted to the speed of the server */
-	unsigned int last_errno; /* MariaDB's error number for the last transaction; 0: it succeeded */
+	unsigned int last_errno; /* the server's error number for the last transaction; 0: it succeeded */
 	uint32_t day[MARIADB_BATCH]; /* days of submission that this transaction has opened */
 	size_t ndays;
 	/* the items of this call of mariadb_deliver() */
@@ -133,6 +137,7 @@ static int connect_db(struct sink *k, uint64_t timeout_ns, struct errmsg *err)
 		disconnect(k);
 	else
 		k->statement_max = packet - packet / 8; /* an eighth is left for lengths and headers */
+	k->has_arrays = rc == 0 && mariadb_client_is_mariadb(k->conn);
 	return rc;
 }
 
@@ -238,10 +243,10 @@ static int execute(struct sink *k, MYSQL_STMT *stmt)
 	return failed;
 }
 
-static int query(struct sink *k, const char *sql, struct errmsg *err)
+static int query_text(struct sink *k, const char *sql, size_t len, struct errmsg *err)
 {
 	int failed = 0;
-	int status = mysql_real_query_start(&failed, k->conn, sql, strlen(sql));
+	int status = mysql_real_query_start(&failed, k->conn, sql, len);
 
 	while (status)
 		status = mysql_real_query_cont(&failed, k->conn, wait_for_server(k, status));
@@ -249,6 +254,11 @@ static int query(struct sink *k, const char *sql, struct errmsg *err)
 		return errmsg_set(err, -EIO, "server says: %s (%u)", mysql_error(k->conn),
 				  mysql_errno(k->conn));
 	return 0;
+}
+
+static int query(struct sink *k, const char *sql, struct errmsg *err)
+{
+	return query_text(k, sql, strlen(sql), err);
 }
 
 /* --- one transaction --------------------------------------------------------------------- */
@@ -279,19 +289,18 @@ static bool is_gone(const struct sink *k)
 }
 
 /*
- * Returns the error of STMT: -EINVAL if a row is wrong, -EDEADLK if the transaction
- * can be repeated, else -EIO.
+ * Returns the server's error CODE: -EINVAL if a row is wrong, -EDEADLK if the transaction can be repeated,
+ * else -EIO.
  */
-static int stmt_error(MYSQL_STMT *stmt, struct errmsg *err)
+static int rows_error(unsigned int code, const char *sqlstate, const char *text, struct errmsg *err)
 {
-	unsigned int code = mysql_stmt_errno(stmt);
 	int rc = -EIO;
 
-	if (is_about_row(code, mysql_stmt_sqlstate(stmt)))
+	if (is_about_row(code, sqlstate))
 		rc = -EINVAL;
 	else if (code == ER_LOCK_DEADLOCK || code == ER_CHECKREAD)
 		rc = -EDEADLK;
-	return errmsg_set(err, rc, "%s (%u)", mysql_stmt_error(stmt), code);
+	return errmsg_set(err, rc, "%s (%u)", text, code);
 }
 
 static uint64_t row_bytes(const struct sqlrow_cell *cell, size_t n)
@@ -304,39 +313,60 @@ static uint64_t row_bytes(const struct sqlrow_cell *cell, size_t n)
 	return sum;
 }
 
+/*
+ * Stores rows of one table from FIRST on, as many as fit into a statement, by arrays of parameters. *RET_N
+ * is their number.
+ */
+static int run_array(struct sink *k, enum sqlrow_table t, size_t first, size_t *ret_n, struct errmsg *err)
+{
+	size_t ncols = sqlrow_ncols(t);
+	uint64_t bytes = 0;
+	MYSQL_STMT *stmt;
+	size_t n = 0;
+	int rc;
+
+	while (n < UPSERT_ROWS_MAX && first + n < k->rows[t].nrows) {
+		bytes += row_bytes(k->rows[t].cell + (first + n) * ncols, ncols);
+		if (bytes > k->statement_max)
+			break;
+		n++;
+	}
+	if (!n)
+		return errmsg_set(err, -EINVAL,
+				  "row of %" PRIu64 " bytes is over the server's max_allowed_packet", bytes);
+	rc = mariadb_upsert_bind(&k->upsert[t], k->conn, &k->rows[t], first, n, &stmt, err);
+	if (rc == 0 && execute(k, stmt))
+		rc = rows_error(mysql_stmt_errno(stmt), mysql_stmt_sqlstate(stmt), mysql_stmt_error(stmt),
+				err);
+	*ret_n = n;
+	return rc;
+}
+
+/* As run_array(), by a text with the values. */
+static int run_text(struct sink *k, enum sqlrow_table t, size_t first, size_t *ret_n, struct errmsg *err)
+{
+	_cleanup_free_ char *sql = NULL;
+	size_t len = 0;
+	int rc = mysql_upsert(t, &k->rows[t], first, k->statement_max, &sql, &len, ret_n, err);
+
+	if (rc == 0 && query_text(k, sql, len, NULL) < 0)
+		rc = rows_error(mysql_errno(k->conn), mysql_sqlstate(k->conn), mysql_error(k->conn), err);
+	return rc;
+}
+
 /* Stores all rows of one table, in as many statements as needed. */
 static int run_rows(struct sink *k, enum sqlrow_table t, uint64_t deadline_ns, struct errmsg *err)
 {
-	size_t ncols = sqlrow_ncols(t);
 	size_t first = 0;
+	size_t n = 0;
 	int rc = 0;
 
-	while (first < k->rows[t].nrows) {
-		uint64_t bytes = 0;
-		MYSQL_STMT *stmt;
-		size_t n = 0;
-
-		while (n < UPSERT_ROWS_MAX && first + n < k->rows[t].nrows) {
-			bytes += row_bytes(k->rows[t].cell + (first + n) * ncols, ncols);
-			if (bytes > k->statement_max)
-				break;
-			n++;
-		}
-		if (!n)
-			return errmsg_set(err, -EINVAL,
-					  "row of %" PRIu64 " bytes is over the "
-					  "server's max_allowed_packet",
-					  bytes);
+	for (; rc == 0 && first < k->rows[t].nrows; first += n) {
 		if (clock_mono_ns() > deadline_ns)
 			return errmsg_set(err, -EIO, "the server takes too long");
-		rc = mariadb_upsert_bind(&k->upsert[t], k->conn, &k->rows[t], first, n, &stmt, err);
-		if (rc < 0)
-			return rc;
-		if (execute(k, stmt))
-			return stmt_error(stmt, err);
-		first += n;
+		rc = k->has_arrays ? run_array(k, t, first, &n, err) : run_text(k, t, first, &n, err);
 	}
-	return 0;
+	return rc;
 }
 
 /* Makes the rows of those items [first, first + n) whose records could be parsed. */

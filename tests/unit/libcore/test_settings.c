@@ -101,6 +101,14 @@ int main(void)
 	is_u64(s.model_idle_mw, 101500, "milliwatts");
 	is_u64(s.market_mg_per_kwh, 0, "a contract of 0 g/kWh");
 	is_u64(s.embodied_ug_per_cpu_hour, 2, "micrograms, rounded");
+	is_str(s.sinks, "file", "records go to a file");
+	list = "Sinks= file, mysql,\n";
+	fileio_write_atomic(path, list, strlen(list), 0600, &err);
+	is_int(settings_load(path, &s, &err), 0, "a list of sinks");
+	is_str(s.sinks, "file,mariadb", "mysql is another name of mariadb");
+	list = "LedgerDir=/run/%n/x%n\n";
+	fileio_write_atomic(path, list, strlen(list), 0600, &err);
+	is_int(settings_load(path, &s, &err), 0, "a path");
 	is_int(settings_for_node(&s, "n1", &err), 0, "%n");
 	is_str(s.ledger_dir, "/run/n1/xn1", "expanded");
 	is_int(settings_path("/etc/slurm/slurm.conf", item, sizeof(item)), -ENAMETOOLONG, "no room");

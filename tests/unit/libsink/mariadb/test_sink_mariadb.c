@@ -13,6 +13,7 @@
 #include "private_mariadbd.h"
 #include "scratch.h"
 #include "src/libsink/mariadb/mariadb_client.h"
+#include "src/libsink/mariadb/mysql_upsert.h"
 #include "src/libsink/mariadb/migrate.h"
 #include "src/libsink/sink.h"
 #include "src/libsink/sqlrow.h"
@@ -68,29 +69,57 @@ static void test_columns(void)
 	free(sql);
 }
 
+/* Returns the statement for steps FIRST and later of ROWS, of which *RET_N fit into MAX bytes. NULL: none. */
+static char *upsert_of(const struct sqlrow *rows, size_t first, uint64_t max, size_t *ret_n)
+{
+	char *sql = NULL;
+	size_t len = 0;
+
+	*ret_n = 0;
+	if (mysql_upsert(SQLROW_STEP, rows, first, max, &sql, &len, ret_n, &err) < 0)
+		return NULL;
+	is_u64(strlen(sql), len, "its length");
+	return sql;
+}
+
 static void test_upsert(void)
 {
 	struct sqlrow rows = { 0 };
-	struct sqlrow_set set;
 	struct record *r = record_create();
+	size_t first_row;
+	size_t n;
 	char *sql;
 
 	r->steps = calloc(2, sizeof(*r->steps));
 	r->nsteps = 2;
+	r->steps[0].name = strdup("it's \\ \"\n\xc3\xa4'");
 	values_init(&r->steps[0].values);
 	values_init(&r->steps[1].values);
-	values_set(&r->steps[1].values, METRIC_CYCLES, 7);
+	values_set(&r->steps[1].values, METRIC_CYCLES, UINT64_MAX - 1);
+	r->steps[1].step_id = 1;
+	r->steps[1].exit_code = INT32_MIN;
 	is_int(sqlrow_add_steps(&rows, "k", 1, r), 0, "two steps");
-	sqlrow_used(&rows, SQLROW_STEP, 0, 1, &set);
-	sql = sqlrow_upsert(SQLROW_STEP, SQLROW_MARIADB, &set);
-	ok(sql && strstr(sql, " ON DUPLICATE KEY UPDATE step_name=NULL,") && !strstr(sql, "step_id=") &&
-		   strstr(sql, ",cycles=NULL,") && strstr(sql, ",ntasks=VALUES(ntasks),"),
-	   "what all rows lack is no parameter, but NULL in a row that is there");
+	rows.nrows = 1;
+	sql = upsert_of(&rows, 0, 1000000, &n);
+	ok(sql && strstr(sql, " ON DUPLICATE KEY UPDATE step_name=VALUES(step_name),") &&
+		   !strstr(sql, "step_id=") && strstr(sql, ",cycles=NULL") &&
+		   strstr(sql, ",ntasks=VALUES(ntasks),"),
+	   "what all rows lack is no column, but NULL in a row that is there");
+	ok(sql && strstr(sql, "('k',0,0,'1970-01-01 00:00:00','it''s \\\\ \"\n\xc3\xa4''',"),
+	   "quotes and backslashes are doubled");
 	free(sql);
-	sqlrow_used(&rows, SQLROW_STEP, 0, 2, &set);
-	sql = sqlrow_upsert(SQLROW_STEP, SQLROW_MARIADB, &set);
-	ok(sql && strstr(sql, ",cycles=VALUES(cycles),"), "what one of them has is");
+	rows.nrows = 2;
+	sql = upsert_of(&rows, 0, 1000000, &n);
+	ok(sql && n == 2 && strstr(sql, ",cycles=VALUES(cycles)") && strstr(sql, "),('k',1,0,") &&
+		   strstr(sql, "18446744073709551614") && strstr(sql, ",-2147483648,"),
+	   "what one of them has is");
+	first_row = sql ? (size_t)(strstr(sql, "),(") + 2 - sql) : 0;
 	free(sql);
+	sql = upsert_of(&rows, 0, first_row, &n);
+	ok(sql && n == 1 && strstr(sql, ") ON DUPLICATE KEY UPDATE ") && !strstr(sql, "),("),
+	   "one row when two do not fit");
+	free(sql);
+	ok(!upsert_of(&rows, 0, 10, &n) && strstr(err.text, "max_allowed_packet"), "not one: %s", err.text);
 	sqlrow_fini(&rows);
 	record_destroy(r);
 }
@@ -296,8 +325,8 @@ static void test_migrate(void)
 	is_int(migrate_run(&settings, &o, &err), -EIO, "an error in the views");
 	ok(strstr(err.text, "schema 3: ") && strstr(err.text, "NONSENSE"), "%s", err.text);
 	is_u64(number("SELECT MAX(version) FROM ceems.schema_version"), 2, "the last version waits for them");
-	scratch_write(scratch_path(folder, "views.sql"), "CREATE OR REPLACE VIEW y AS SELECT 1; DROP VIEW y;",
-		      50);
+	scratch_write(scratch_path(folder, "views.sql"),
+		      "CREATE OR REPLACE VIEW y AS SELECT 1;\nDROP VIEW y;", 50);
 	is_int(migrate_run(&settings, &o, &err), 0, "put right");
 	scratch_clear(folder);
 	o.sql_dir = sql_dir;
