@@ -167,7 +167,7 @@ conf_mariadbd() {
 		skip-name-resolve
 		performance-schema = OFF
 		innodb-buffer-pool-size = ${DB_ON_DISK:-64M}
-		innodb-log-file-size = $([ -n "$DB_ON_DISK" ] && echo 256M || echo 16M)
+		loose-innodb-log-file-size = $([ -n "$DB_ON_DISK" ] && echo 256M || echo 16M)
 		innodb-lock-wait-timeout = 900
 		# default is ON since MariaDB 11.6, which slurmdbd refuses; the sink works with either
 		$([ "$1" = sinkdb ] || echo loose-innodb-snapshot-isolation = OFF)

@@ -37,7 +37,7 @@ daemon_argv() {
 
 	# slurmctld first saves assoc_usage after 5 minutes; without that file 26.05 does not start from its other state
 	# files unless -i is given
-	local ctld=(slurmctld -D)
+	local ctld=(slurmctld -D) options
 	[ -e "$DIR/slurmctld/assoc_usage" ] || ctld+=(-i)
 
 	argv=(env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 HOME=/)
@@ -49,7 +49,14 @@ daemon_argv() {
 		;;
 	mariadb) argv+=(mariadbd --defaults-file="$DIR/etc/my.cnf") ;;
 	slurmdbd) argv+=("${slurm_env[@]}" slurmdbd -D) ;;
-	sinkdb) argv+=(mariadbd --defaults-file="$DIR/etc/sinkdb.cnf") ;;
+	sinkdb)
+		if [ -z "$SINK_MYSQL" ]; then
+			argv+=(mariadbd --defaults-file="$DIR/etc/sinkdb.cnf")
+		else # the tree's program reads no option file
+			readarray -t options < <(sed -nE 's/^[[:space:]]*//; s/[[:space:]]*=[[:space:]]*/=/; s/^[a-z]/--&/p' "$DIR/etc/sinkdb.cnf")
+			argv+=("$SINK_MYSQL/mysqld" "${options[@]}")
+		fi
+		;;
 	slurmctld) argv+=("${slurm_env[@]}" "${ctld[@]}") ;;
 	slurmctld2)
 		# the other host: its name, its own pid and log files under the same names
@@ -213,8 +220,9 @@ daemons_start_all() {
 	}
 	daemon_start mariadb
 	if [ "$WITH_SINKDB" = yes ]; then
-		space_enter mariadb-install-db --defaults-file="$DIR/etc/sinkdb.cnf" --force \
-			--skip-test-db --skip-log-bin >>"$DIR/log/mariadb-install.out" 2>&1 || {
+		local install=(mariadb-install-db --defaults-file="$DIR/etc/sinkdb.cnf" --force --skip-test-db --skip-log-bin)
+		[ -z "$SINK_MYSQL" ] || install=("$SINK_MYSQL/install-db" --datadir="$DIR/sinkdb" --user=mysql)
+		space_enter "${install[@]}" >>"$DIR/log/mariadb-install.out" 2>&1 || {
 			failed_daemon=mariadb-install
 			die "the sink's system tables cannot be made"
 		}
