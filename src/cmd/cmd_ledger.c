@@ -126,6 +126,23 @@ static void print_sensors(const struct ledger_page *p)
 		       energy_text(p->disagreement_uj, text));
 }
 
+/* Prints how the dynamic energy of GPUs was split, if MIG divides one. */
+static void print_instances(const struct view *v)
+{
+	const struct account *a = &v->page->measured;
+	char part[METRIC_TEXT_MAX];
+	char all[METRIC_TEXT_MAX];
+	struct gpu_slices slices;
+
+	ledger_slices(v->ledger, &slices);
+	if (slices.n)
+		printf("GPU energy above idle split by the activity of MIG instances: %s of %s\n",
+		       energy_text(a->by_activity_uj, part),
+		       a->no_idle_uj[DOMAIN_GPU] ?
+			       "n/a" :
+			       energy_text(a->total_uj[DOMAIN_GPU] - a->static_uj[DOMAIN_GPU], all));
+}
+
 /*
  * Prints "factor 500.000 g CO2e/kWh (fresh, FR, average, until 2026-11-22T10:30:00Z), PUE 1.200" or similar.
  */
@@ -164,6 +181,7 @@ static void print_view(const struct view *v)
 		  (unsigned long long)p->ticks,
 		  (unsigned long long)((clock_mono_ns() - p->t_mono_ns) / NSEC_PER_MSEC));
 	print_sensors(p);
+	print_instances(v);
 	print_factor(p);
 	printf("%-12s %-12s %14s %14s %12s %12s\n", "JOB", "STEP", "ENERGY", "STATIC", "CO2E", "CPU TIME");
 	node_lines(p, line);
@@ -224,6 +242,7 @@ static json_t *account_json(const struct ledger_page *p, const struct account *a
 	(void)json_object_set_new(o, "total_uj", json_integer((json_int_t)account_total_uj(a)));
 	(void)json_object_set_new(o, "static_uj",
 				  integer_or_null(!account_idle_unknown_uj(a), account_static_uj(a)));
+	(void)json_object_set_new(o, "by_activity_uj", json_integer((json_int_t)a->by_activity_uj));
 	(void)json_object_set_new(o, "co2e_ng", integer_or_null(known, account_co2e_ng(a)));
 	(void)json_object_set_new(o, "co2e_by_domain_ng",
 				  known ? integers(a->co2e_ng, DOMAIN_N, name_of_domain) : json_null());

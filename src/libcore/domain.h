@@ -41,7 +41,8 @@ const char *domain_name(enum domain d); /* "cpu", "dram", "gpu", "other"; "?" fo
  */
 #define SOCKETS_MAX 16
 #define SOCKET_UNKNOWN SOCKETS_MAX
-#define GPUS_MAX 64 /* eight MI300X have 64 render nodes, partitioned or not */
+#define GPUS_MAX 64	     /* eight MI300X have 64 render nodes, partitioned or not */
+#define GPU_INSTANCES_MAX 16 /* MIG: the driver numbers the GPU instances of a GPU from 0 to 14 */
 /* Returns the unit as text: "0", or "all" for SOCKET_UNKNOWN. BUF is used for a number. */
 const char *domain_unit_name(enum domain d, unsigned int unit, char buf[8]);
 

@@ -51,6 +51,7 @@ void account_add(struct account *to, const struct account *from)
 	for (i = 0; i < SOURCE_N; i++)
 		to->source_uj[i] += from->source_uj[i];
 	to->by_counters_uj += from->by_counters_uj;
+	to->by_activity_uj += from->by_activity_uj;
 	to->market_ng += from->market_ng;
 	for (i = 0; i < FACTOR_STEP_N; i++)
 		to->factor_uj[i] += from->factor_uj[i];

@@ -18,6 +18,8 @@ struct account {
 	uint64_t no_idle_uj[DOMAIN_N];
 	uint64_t source_uj[SOURCE_N]; /* total_uj by its source */
 	uint64_t by_counters_uj;      /* the part of the energy that was split by hardware counters */
+	/* the part of the GPUs' energy that was split by the activity of MIG instances, not by size */
+	uint64_t by_activity_uj;
 	/* Emissions of total_uj, times PUE. */
 	uint64_t co2e_ng[DOMAIN_N]; /* location-based: with the factor of the time of use */
 	uint64_t market_ng;	    /* market-based: with the factor of the site's contract */

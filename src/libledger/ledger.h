@@ -44,7 +44,7 @@
 #include "src/libmeter/sensor/source.h"
 #include "src/libutil/errmsg.h"
 
-#define LEDGER_VERSION 16
+#define LEDGER_VERSION 17
 #define LEDGER_STEPS 1024
 #define LEDGER_STEPS_OF_USER (LEDGER_STEPS / 2) /* most slots of one user; the rest is for other users */
 #define LEDGER_JOBS LEDGER_STEPS /* as many as steps, so that there is room for the job of each step */

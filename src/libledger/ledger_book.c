@@ -360,9 +360,11 @@ static void widen_job(struct split_alloc *job, const struct ledger_identity *id)
 	for (i = 0; i < SOCKETS_MAX; i++)
 		if (id->job_socket_cpus[i] > job->socket_cpus[i])
 			job->socket_cpus[i] = id->job_socket_cpus[i];
-	for (i = 0; i < GPUS_MAX; i++)
+	for (i = 0; i < GPUS_MAX; i++) {
 		if (id->job_gpu_ppm[i] > job->gpu_ppm[i])
 			job->gpu_ppm[i] = id->job_gpu_ppm[i];
+		job->gpu_instances[i] |= id->job_gpu_instances[i];
+	}
 }
 
 static void fill_line(const struct book_line *line, uint32_t job, struct split_line *ret)
@@ -381,6 +383,7 @@ static void fill_line(const struct book_line *line, uint32_t job, struct split_l
 	};
 	memcpy(ret->alloc.socket_cpus, id->step_socket_cpus, sizeof(ret->alloc.socket_cpus));
 	memcpy(ret->alloc.gpu_ppm, id->step_gpu_ppm, sizeof(ret->alloc.gpu_ppm));
+	memcpy(ret->alloc.gpu_instances, id->step_gpu_instances, sizeof(ret->alloc.gpu_instances));
 	memcpy(ret->cpu_weight, line->cpu_weight, sizeof(ret->cpu_weight));
 }
 
@@ -419,7 +422,7 @@ void ledger_book_gpu_held(struct ledger_book *b, const struct ledger_page *page,
 	fill_lines(b, page, &in);
 	for (i = 0; i < b->nlines; i++)
 		b->split[i].from_ns = b->line[i].s->t_open_mono_ns;
-	shift = split_static_weights(&in, (struct split_resource){ SPLIT_GPU, unit }, b->work, held);
+	shift = split_static_weights(&in, (struct split_resource){ SPLIT_GPU, unit, NULL }, b->work, held);
 	for (i = 0; i < b->nlines; i++)
 		held[i] <<= shift;
 }
@@ -470,6 +473,8 @@ static int book_energy(struct ledger_book *b, struct ledger_page *page, const st
 		.by_counters = tick->by_counters,
 		.part = tick->part,
 		.nparts = tick->nparts,
+		.instance = tick->instance,
+		.ninstances = tick->ninstances,
 	};
 	struct account booked = { 0 };
 	struct account unallocated;

@@ -100,6 +100,8 @@ struct book_tick {
 	uint64_t lag_ns;	 /* the largest lag of the sources in use */
 	const struct part *part; /* PART[nparts], borrowed: the sensors' energy in the window */
 	size_t nparts;
+	const struct split_instance *instance; /* INSTANCE[ninstances], borrowed: as in struct split_input */
+	size_t ninstances;
 	const struct factor_chain *chain; /* NULL: emissions are not known */
 };
 

@@ -17,6 +17,9 @@
 #define ENERGY_WEIGHT_SHIFT 16
 #define ENERGY_WEIGHT_MAX (UINT64_C(1) << 57) /* most of one part, so that 64 parts sum to less than 2^64 */
 
+/* An activity serves as a weight in units of 2^-24, so that 128 instances sum to less than 2^64. */
+#define ACTIVITY_SHIFT 24
+
 /* Index of each sharer in the weight arrays: first the lines, then `unallocated`, then `system`. */
 #define UNALLOCATED(in) ((in)->nlines)
 #define SYSTEM(in) ((in)->nlines + 1)
@@ -29,6 +32,7 @@ struct split_work {
 	uint64_t *weight;
 	uint64_t *share;
 	uint64_t *dynamic; /* dynamic energy of the parts split so far; weights for the rest of the node */
+	bool by_activity;  /* the weights for the dynamic energy are those of MIG instances' activity */
 	void *claims;
 };
 
@@ -74,6 +78,8 @@ static void share_out(struct split_work *t, const struct part *p, uint64_t total
 			s->static_uj[p->domain] += t->share[i];
 		else if (p->domain == DOMAIN_CPU && is_by_counters(t->in, i))
 			s->by_counters_uj += t->share[i];
+		else if (t->by_activity)
+			s->by_activity_uj += t->share[i];
 	}
 }
 
@@ -169,6 +175,41 @@ static void memory_weights(struct split_work *t, unsigned int unit)
 	t->weight[SYSTEM(in)] = memory_on(in, &in->node, system_cpu, rest_of(in->mem_weight, lines), unit);
 }
 
+/* Adds the activity of instance G to the weights of those who hold it, or of `unallocated` if nobody does. */
+static void add_instance(struct split_work *t, const struct split_instance *g)
+{
+	const struct split_input *in = t->in;
+	const struct split_resource r = { SPLIT_INSTANCE, g->unit, g };
+	uint64_t activity = (uint64_t)g->activity << ACTIVITY_SHIFT;
+	u128 held = 0;
+	size_t i;
+
+	(void)split_static_weights(in, r, t->claims, t->share);
+	for (i = 0; i < in->nlines; i++)
+		held += t->share[i];
+	for (i = 0; i < in->nlines; i++)
+		t->weight[i] += wide_fraction(activity, t->share[i], held);
+	t->weight[UNALLOCATED(in)] += held ? 0 : activity;
+}
+
+/* Sets the weights by the activity of GPU UNIT's instances. False: there is none, no weight is changed. */
+static bool instance_weights(struct split_work *t, unsigned int unit)
+{
+	const struct split_input *in = t->in;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < in->ninstances; i++)
+		any |= in->instance[i].unit == unit && in->instance[i].activity;
+	if (!any)
+		return false;
+	memset(t->weight, 0, SHARERS(in) * sizeof(*t->weight));
+	for (i = 0; i < in->ninstances; i++)
+		if (in->instance[i].unit == unit && in->instance[i].activity)
+			add_instance(t, &in->instance[i]);
+	return true;
+}
+
 /* Adds TOTAL_UJ of dynamic energy, shared by t->weight, to t->dynamic. */
 static void note_dynamic(struct split_work *t, uint64_t total_uj, size_t otherwise)
 {
@@ -223,7 +264,7 @@ static unsigned int socket_of(const struct split_input *in, const struct part *p
 
 static struct split_resource resource_of(const struct split_input *in, const struct part *p)
 {
-	struct split_resource r = { SPLIT_CPUS, SPLIT_ALL_SOCKETS };
+	struct split_resource r = { SPLIT_CPUS, SPLIT_ALL_SOCKETS, NULL };
 
 	switch ((enum domain)p->domain) {
 	case DOMAIN_CPU:
@@ -256,6 +297,7 @@ static void split_part(struct split_work *t, const struct part *p)
 		return;
 	split_static_weights(in, r, t->claims, t->weight);
 	t->weight[SYSTEM(in)] = 0;
+	t->by_activity = false;
 	share_out(t, p, static_uj, /* is_static= */ true, UNALLOCATED(in));
 	if (!dynamic_uj)
 		return;
@@ -265,7 +307,8 @@ static void split_part(struct split_work *t, const struct part *p)
 		memory_weights(t, r.unit);
 	else if (p->domain == DOMAIN_OTHER)
 		rest_weights(t);
-	/* a GPU's activity is of the jobs that have it, so its weights stay those of the allocation */
+	else if (p->idle_mw) /* else most of it may be idle energy, which is not split by activity */
+		t->by_activity = instance_weights(t, r.unit);
 	share_out(t, p, dynamic_uj, /* is_static= */ false, otherwise);
 	if (p->domain != DOMAIN_OTHER)
 		note_dynamic(t, dynamic_uj, otherwise);
@@ -282,6 +325,9 @@ static bool is_sound(const struct split_input *in)
 			return false;
 	for (i = 0; i < in->nparts; i++)
 		if (in->part[i].domain >= DOMAIN_N || in->part[i].source >= SOURCE_N)
+			return false;
+	for (i = 0; i < in->ninstances; i++)
+		if (in->instance[i].unit >= GPUS_MAX || in->instance[i].gi >= GPU_INSTANCES_MAX)
 			return false;
 	return true;
 }

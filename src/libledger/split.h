@@ -19,7 +19,8 @@
  * Dynamic energy of a part is the measured energy minus the static energy. It is split by activity:
  *	socket: by the CPU weights of the lines there;
  *	memory: by their memory weights, assumed on the sockets where the lines compute;
- *	GPU:    to its holder, like the static energy;
+ *	GPU:    to its holder, like the static energy. If MIG divides it, and its idle power and the activity
+ *	        of its instances are known: by that activity, and within an instance like the static energy;
  *	rest of the node: like the dynamic energy of the other parts; if they have none, by CPU weights.
  * Activity that belongs to no line goes to `system`. If there was no activity at all, so does all of it.
  */
@@ -39,7 +40,17 @@ struct split_alloc {
 	uint64_t mem_mb; /* 0: not known */
 	/* The CPUs by socket. All 0: the sockets are not known, and all sockets are assumed. */
 	uint32_t socket_cpus[SOCKETS_MAX];
-	uint32_t gpu_ppm[GPUS_MAX]; /* share of each GPU; 1000000: the whole GPU */
+	uint32_t gpu_ppm[GPUS_MAX];	  /* share of each GPU; 1000000: the whole GPU */
+	uint16_t gpu_instances[GPUS_MAX]; /* of gpu_ppm, the MIG instances: bit N for GPU instance N */
+};
+
+/* The activity of a MIG instance in the window. */
+struct split_instance {
+	uint8_t unit;	   /* of its GPU */
+	uint8_t gi;	   /* number of the GPU instance, below GPU_INSTANCES_MAX */
+	uint32_t size_ppm; /* its share of the GPU, as in gpu_ppm */
+	/* The activity is in any unit; only ratios within a GPU matter. 0: it was idle. */
+	uint32_t activity;
 };
 
 /* The kind of step decides which CPUs of the job a line holds, and so its share of static energy. */
@@ -75,6 +86,12 @@ struct split_input {
 	bool by_counters; /* cpu_weight is from hardware counters; if false, it is for no line */
 	const struct part *part;
 	size_t nparts;
+	/*
+	 * Instances with known activity. A GPU has all of its instances here, or none: then, and if none was
+	 * active, its dynamic energy is split like the static energy.
+	 */
+	const struct split_instance *instance;
+	size_t ninstances;
 	const struct split_alloc *job;
 	size_t njobs;
 	const struct split_line *line;
@@ -84,8 +101,8 @@ struct split_input {
 /*
  * Splits the energy of IN into LINE[in->nlines], UNALLOCATED and SYSTEM, which are overwritten. Emissions
  * are not known here, so they are 0. WORK is scratch memory of split_work_size() bytes, because a tick must
- * not allocate memory. -EINVAL, nothing is written: the window is empty or backwards, or a line's job or a
- * part's domain or source is out of range.
+ * not allocate memory. -EINVAL, nothing is written: the window is empty or backwards, or a line's job, a
+ * part's domain or source, or an instance's number is out of range.
  */
 int split_tick(const struct split_input *in, void *work, struct account *line, struct account *unallocated,
 	       struct account *system);

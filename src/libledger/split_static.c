@@ -79,9 +79,24 @@ static uint64_t job_memory(const struct split_input *in, const struct split_allo
 	return memory_of(job, &in->node, in->node.mem_mb);
 }
 
+/*
+ * Returns which share of a GPU HOLDER has by instance G. If G is its only one, that may be less than the
+ * instance: a part of its compute instances.
+ */
+static uint64_t instance_held(const struct split_instance *g, const struct split_alloc *holder)
+{
+	uint16_t held = holder->gpu_instances[g->unit];
+
+	if (!(held & 1u << g->gi))
+		return 0;
+	return held == 1u << g->gi ? holder->gpu_ppm[g->unit] : g->size_ppm;
+}
+
 static uint64_t job_holds(const struct split_input *in, struct split_resource r,
 			  const struct split_alloc *job)
 {
+	if (r.kind == SPLIT_INSTANCE)
+		return instance_held(r.instance, job);
 	if (r.kind == SPLIT_GPU)
 		return job->gpu_ppm[r.unit];
 	return split_on_socket(in, job, r.unit,
@@ -101,6 +116,8 @@ static uint64_t line_holds(const struct split_input *in, struct split_resource r
 
 static uint64_t node_holds(const struct split_input *in, struct split_resource r)
 {
+	if (r.kind == SPLIT_INSTANCE)
+		return r.instance->size_ppm;
 	return r.kind == SPLIT_GPU ? 1000000 : job_holds(in, r, &in->node);
 }
 

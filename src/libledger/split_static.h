@@ -13,12 +13,14 @@ enum split_kind {
 	SPLIT_CPUS,
 	SPLIT_MEMORY,
 	SPLIT_GPU,
+	SPLIT_INSTANCE,
 };
 
 /* A resource that Slurm allocates. */
 struct split_resource {
 	enum split_kind kind;
-	unsigned int unit; /* socket, SPLIT_ALL_SOCKETS or GPU */
+	unsigned int unit;		       /* socket, SPLIT_ALL_SOCKETS or GPU */
+	const struct split_instance *instance; /* only SPLIT_INSTANCE: the MIG instance */
 };
 
 /*

@@ -14,12 +14,10 @@ struct gpu_last {
 	uint64_t value[GPU_VALUE_N];
 };
 
-#define INSTANCES_MAX 16 /* the driver numbers them from 0 to 14 */
-
 struct gpubook {
 	struct gpu_last last[GPUS_MAX]; /* by unit */
 	/* the last known number of errors of each MIG instance */
-	uint64_t instance_xids[GPUS_MAX][INSTANCES_MAX];
+	uint64_t instance_xids[GPUS_MAX][GPU_INSTANCES_MAX];
 	const struct gpu_instance_reading *instance; /* readings of MIG instances in this tick */
 	size_t ninstances;
 	uint64_t held[LEDGER_STEPS + 1];
@@ -178,7 +176,7 @@ static uint64_t new_xids(uint64_t *last, uint64_t xids)
 /* Errors since the last reading: of the whole GPU, and of each instance. */
 struct new_xids {
 	uint64_t of_gpu;
-	uint64_t of_instance[INSTANCES_MAX];
+	uint64_t of_instance[GPU_INSTANCES_MAX];
 	uint16_t told; /* bit N: of_instance[N] is known */
 	bool is_any;
 };
@@ -193,7 +191,7 @@ static void find_xids(struct gpubook *w, unsigned int unit, uint64_t of_gpu, str
 	for (i = 0; i < w->ninstances; i++) {
 		const struct gpu_instance_reading *r = &w->instance[i];
 
-		if (r->unit != unit || r->gi >= INSTANCES_MAX)
+		if (r->unit != unit || r->gi >= GPU_INSTANCES_MAX)
 			continue;
 		ret->of_instance[r->gi] = new_xids(&w->instance_xids[unit][r->gi],
 						   r->value[GPU_VALUE_XID_ERRORS]);
@@ -215,7 +213,7 @@ static uint64_t xids_of(const struct new_xids *xids, uint16_t held)
 
 	if (!(held & xids->told))
 		return xids->of_gpu;
-	for (gi = 0; gi < INSTANCES_MAX; gi++)
+	for (gi = 0; gi < GPU_INSTANCES_MAX; gi++)
 		if (held & 1u << gi && xids->of_instance[gi] > most)
 			most = xids->of_instance[gi];
 	return most;

@@ -9,6 +9,7 @@
 
 #include "src/libemission/factor_chain.h"
 #include "src/libnode/cpuweights.h"
+#include "src/libnode/gpuweights.h"
 #include "src/libnode/live.h"
 #include "src/libnode/oldhelpers.h"
 #include "src/libnode/partbook.h"
@@ -29,6 +30,7 @@ struct sampler {
 	struct factor_feed *feed; /* NULL: no series */
 	struct partbook parts;
 	struct cpuweights cpuweights;
+	struct gpuweights gpuweights;
 	struct weights *weights;
 	struct readers *readers;
 	struct membook *memory;

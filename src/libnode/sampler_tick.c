@@ -39,10 +39,9 @@ static const struct factor_chain *follow_series(struct sampler *s, uint64_t now_
  * Writes the sizes of MIG instances to the ledger if they have changed. The first tick writes also an empty
  * list, because the ledger may have a list by an earlier slurmd.
  */
-static void tell_slices(struct sampler *s)
+static void tell_slices(struct sampler *s, const struct gpu_slices *now)
 {
 	static const struct gpu_slices none;
-	const struct gpu_slices *now = sources_slices(s->sources);
 
 	if (!now)
 		now = &none;
@@ -152,7 +151,8 @@ static void read_sources(struct sampler *s, struct tick *t, uint32_t cpus)
 	t->book.lag_ns = r->lag_ns;
 	t->ngpus = sources_gpus(s->sources, t->gpu, GPUS_MAX);
 	t->ninstances = sources_instances(s->sources, &t->instance);
-	tell_slices(s);
+	t->slices = sources_slices(s->sources);
+	tell_slices(s, t->slices);
 	load = (struct sources_load){
 		.busy_ns = t->busy_ns,
 		.socket_ns = t->socket_ns,
@@ -217,6 +217,7 @@ int sampler_tick(struct sampler *s)
 	nodeprobes_salvage(s->probes, s->book, t.line, t.nlines);
 	membook_read(s->memory, &t);
 	gpubook_read(s->gpus, s->book, &t);
+	gpuweights_fill(&s->gpuweights, &t);
 	weigh(s, &t);
 	note_suspended(&t);
 

@@ -167,8 +167,8 @@ static const char *domain_method(const struct writer *w, unsigned int d)
 	const struct account *a = &w->page->measured;
 	uint64_t dynamic_uj = a->total_uj[DOMAIN_CPU] - a->static_uj[DOMAIN_CPU];
 
-	if (d == DOMAIN_GPU)
-		return "allocation";
+	if (d == DOMAIN_GPU) /* activity: of MIG instances */
+		return a->by_activity_uj > (a->total_uj[d] - a->static_uj[d]) / 2 ? "activity" : "allocation";
 	/* memory and the rest of the node are split as the CPUs are */
 	return a->by_counters_uj > dynamic_uj / 2 ? "counters" : "cpu-time";
 }

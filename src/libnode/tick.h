@@ -32,6 +32,7 @@ struct tick {
 	size_t ngpus;
 	const struct gpu_instance_reading *instance; /* MIG instances */
 	size_t ninstances;
+	const struct gpu_slices *slices; /* sizes of the GPUs that MIG divides; NULL: there are none */
 	/* The steps: LINE[nlines], and for each what is open for its activity (weights.h), or NULL. */
 	struct book_line *line;
 	size_t nlines;

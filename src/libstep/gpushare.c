@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define INSTANCES_MAX 16 /* the driver numbers them from 0 to 14 */
-
 static bool is_of_mig(const struct gpushare_device *d)
 {
 	return d->file.kind == GPUMAP_INSTANCE || d->file.kind == GPUMAP_UNKNOWN;
@@ -83,7 +81,7 @@ static void add_instance(struct gpumap *map, const struct gpu_slices *known, con
 
 static void hold_instance(const struct gpumap_file *f, uint16_t ret[GPUS_MAX])
 {
-	if (f->gi < INSTANCES_MAX)
+	if (f->gi < GPU_INSTANCES_MAX)
 		ret[f->unit] |= (uint16_t)(1u << f->gi);
 }
 

@@ -7,7 +7,7 @@ needs_plugins acct_gather
 . "$(dirname "$0")/energy.sh"
 
 # NVML does not list the 1g.5gb instance; the driver has no GPU 9.
-cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8 \
+cluster_up --plugins acct_gather --fake-rapl --fake-gpus 4 --cpus 8 --ceems-conf <(echo IdleWatts=1) \
 	--fake-mig "0:1:3g.20gb 0:2:4g.20gb 2:1:2g.10gb 2:5:1g.5gb? 9:3:2g.20gb?"
 
 gpu_is_noted() {
@@ -82,7 +82,59 @@ has "$out" "nvidia-cap319: GPU 2, instance 5.0, 13.3 % of its energy" "by its ty
 has "$out" "nvidia-cap1246: /proc/driver/nvidia-caps/mig-minors has no minor number 1246" \
 	"and which one is unknown"
 
+# --- a GPU whose instances show their activity (GPM) ----------------------------------------------
+
+is "$(ledger .measured.by_activity_uj)" 0 "without GPM no energy is split by activity"
+has "$(inside "$ceems" ledger -n n1)" "GPU energy above idle split by the activity of MIG instances: 0 uJ of " \
+	"and ceems ledger says so"
+mig=$(awk '$1 == 0 { print $7 }' "$DIR/gpus/n1/state")
+use_gpu 0 0 4096 "$mig,gpm=2.0+10.30"
+passes "slurmd restarts: whether a GPU has GPM is asked once" restart_slurmd
+by_activity() {
+	feed_gpu 0 1000
+	[ "$(ledger .measured.by_activity_uj)" -gt "${1:-0}" ]
+}
+of_step() {
+	ledger "[.steps[] | select(.job == $1 and .step == \"batch\") | .by_activity_uj] | add"
+}
+wait_for 60 by_activity
+ok $? "when both readings of GPM are there, by activity"
+feed_gpu 0 100000
+conserved "by activity"
+# SM activity 10 and 20 %, DRAM 30 %: (2 x 0.1 x 3/7 + 0.3 x 4/8) of that and (2 x 0.2 x 4/7 + 0.3 x 4/8)
+ppm=$(($(of_step "$three") * 1000000 / $(ledger .measured.by_activity_uj)))
+[ $((ppm - 383720)) -ge -5 ] && [ $((ppm - 383720)) -le 5 ]
+ok $? "3g at 10 % beside 4g at 20 %: 38.372 % of the energy above idle ($ppm ppm)"
+is "$(ledger .unallocated.by_activity_uj)" $(($(ledger .measured.by_activity_uj) - $(of_step "$three"))) \
+	"what an instance of no job used is unallocated"
+is "$(of_step "$typed")" 0 "a GPU of which NVML does not list an instance is split by size"
+has "$(cat "$TEXTFILE_DIR/n1/ceems.prom")" 'domain="gpu",source="nvml",quality="counter",method="allocation"' \
+	"ceems.prom has the method of most of the energy, which is that of the other GPUs"
+
+held_by user3 gpu:4g.20gb:1
+idle=$job
+use_gpu 0 0 4096 "$mig,gpm=2.0+10.30,idlegi=2"
+is_told_idle() { [ "$(instance sm_active_ratio 0 2)" = 0.000000 ]; }
+wait_for 30 is_told_idle
+ok $? "an instance of a job shows that it is idle"
+before=$(of_step "$three")
+goes_to_busy() {
+	feed_gpu 0 1000
+	[ "$(of_step "$three")" -gt "$before" ]
+}
+wait_for 60 goes_to_busy
+ok $? "by activity again, soon after the job began"
+kept=$(of_step "$idle")
+feed_gpu 0 200000
+conserved "an idle instance beside one that computes"
+is "$(of_step "$idle")" "$kept" "the idle one gets nothing of what is above idle"
+[ "$(of_step "$three")" -gt $((before + 150000000)) ]
+ok $? "the other one gets it"
+
 # --- slurmd goes and comes again: the next job finds the sizes -----------------------------------
+
+passes "the job ends" inside scancel "$idle"
+use_gpu 0 0 4096 "$mig"
 
 passes "slurmd restarts" restart_slurmd
 held_by user3 gpu:4g.20gb:1

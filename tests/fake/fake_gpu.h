@@ -12,11 +12,11 @@
  * reasons=N (of clocks that are held down), ecc=N, xid=N (errors so far), gpm=ID.VALUE+ID.VALUE+... (a GPU
  * with GPM: its metrics by NVML's numbers, percent or MiB/s), no-use (all of these are not supported); what
  * is missing is 0; mig=SLICES.MB+GI.CI.SLICES.GI_SLICES.MB+... (NVML: the GPU and its instances; instance N
- * has N processes, uses N * 100 MiB, and with GPM its SMs are N * 10 % active), xidgi=N (errors are of that
- * instance); gh200 (the name of a superchip), c2c (the mode of one), near=N (its NUMA node), module=N (field
- * values have scopes: mW of its module), gpu-mj=N (the energy field, too: ENERGY is the module's then),
- * one-scope (field values ignore the scope); for ROCm no-id, no-average, no-resolution, socket=N (a partition
- * of the GPU on PCI bus N), mi250 (a die of one).
+ * has N processes, uses N * 100 MiB, and with GPM its SMs are N * 10 % active), idlegi=N (GPM's metrics of
+ * that instance are 0), xidgi=N (errors are of that instance); gh200 (the name of a superchip), c2c (the mode
+ * of one), near=N (its NUMA node), module=N (field values have scopes: mW of its module), gpu-mj=N (the
+ * energy field, too: ENERGY is the module's then), one-scope (field values ignore the scope); for ROCm no-id,
+ * no-average, no-resolution, socket=N (a partition of the GPU on PCI bus N), mi250 (a die of one).
  */
 #ifndef CEEMS_FAKE_GPU_H
 #define CEEMS_FAKE_GPU_H

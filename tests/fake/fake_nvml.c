@@ -520,6 +520,9 @@ int nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *metrics)
 							   &metrics->metrics[i].value);
 		if (metrics->sample2->gi && metrics->metrics[i].metricId == NVML_GPM_SM_UTIL)
 			metrics->metrics[i].value = metrics->sample2->gi * 10;
+		if (metrics->sample2->gi &&
+		    fake_number(&metrics->sample2->gpu, "idlegi=") == metrics->sample2->gi)
+			metrics->metrics[i].value = 0;
 	}
 	return NVML_SUCCESS;
 }

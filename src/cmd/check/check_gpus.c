@@ -35,7 +35,7 @@ static void tell_instance(struct gpus *g, const char *what, const struct gpumap_
 	if (f->has_ci)
 		(void)snprintf(name + n, sizeof(name) - (size_t)n, ".%u", f->ci);
 	if (ppm)
-		check_ok(g->c, "MIG", "%s%s, %u.%u %% of its energy", what, name, ppm / 10000,
+		check_ok(g->c, "MIG", "%s%s, %u.%u %% of its energy by size", what, name, ppm / 10000,
 			 ppm / 1000 % 10);
 	else
 		check_warn(

@@ -258,7 +258,8 @@ static bool size_by_type(const char *type, const struct gpu_slice *whole, struct
 	return false;
 }
 
-uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type)
+bool gpumap_find_size(const struct gpu_slices *known, const struct gpumap_file *f, const char *type,
+		      struct gpumap_size *ret)
 {
 	const struct gpu_slice *whole = whole_of(known, f->unit);
 	uint64_t all = whole ? whole->slices : USUAL_SLICES;
@@ -266,12 +267,20 @@ uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *
 	struct size size;
 
 	if (!size_by_library(known, f, whole, &size) && !size_by_type(type, whole, &size))
-		return 0;
+		return false;
 	if (size.gi_slices > all || size.slices > size.gi_slices)
-		return 0;
+		return false;
 	compute = GPUMAP_WHOLE * (uint64_t)size.slices / all;
 	memory = !size.memory ? compute :
 				(uint64_t)GPUMAP_WHOLE * size.memory * size.slices /
 					(MEMORY_PARTS * (uint64_t)size.gi_slices);
-	return (uint32_t)((compute + memory) / 2);
+	*ret = (struct gpumap_size){ .compute_ppm = (uint32_t)compute, .memory_ppm = (uint32_t)memory };
+	return true;
+}
+
+uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type)
+{
+	struct gpumap_size size;
+
+	return gpumap_find_size(known, f, type, &size) ? (size.compute_ppm + size.memory_ppm) / 2 : 0;
 }

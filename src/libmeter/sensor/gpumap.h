@@ -21,6 +21,7 @@
 
 #include "src/libcore/domain.h"
 #include "src/libmeter/sensor/source.h"
+#include "src/libutil/must_check.h"
 
 #define GPUMAP_WHOLE 1000000
 
@@ -53,12 +54,21 @@ void gpumap_find(struct gpumap *m, const char *path, struct gpumap_file *ret);
 /* Returns why the last file was GPUMAP_UNKNOWN. */
 const char *gpumap_why(const struct gpumap *m);
 
+/* Shares of a GPU that a MIG instance has, in ppm. */
+struct gpumap_size {
+	uint32_t compute_ppm;
+	uint32_t memory_ppm;
+};
+
 /*
- * Returns the share of the MIG instance F of its GPU, in ppm; 0: not known. The size of F is taken from
- * KNOWN, the sizes by the driver. If F is not in KNOWN, the size is taken from TYPE, the name of its GRES
- * type ("1g.5gb", "a100_3g.20gb", "1c.3g.20gb"; NULL: no type). If the GPU is not in KNOWN, it is assumed to
- * have 7 slices, and F the same share of its memory as of its slices.
+ * Gives the size of the MIG instance F; false: it is not known. The size of F is taken from KNOWN, the sizes
+ * by the driver. If F is not in KNOWN, the size is taken from TYPE, the name of its GRES type ("1g.5gb",
+ * "a100_3g.20gb", "1c.3g.20gb"; NULL: no type). If the GPU is not in KNOWN, it is assumed to have 7 slices,
+ * and F the same share of its memory as of its slices.
  */
+bool gpumap_find_size(const struct gpu_slices *known, const struct gpumap_file *f, const char *type,
+		      struct gpumap_size *ret) _must_check_;
+/* Returns the share of F of its GPU, in ppm: the mean of its size. 0: not known. */
 uint32_t gpumap_share(const struct gpu_slices *known, const struct gpumap_file *f, const char *type);
 
 #endif

@@ -218,6 +218,7 @@ static void test_refused(void)
 {
 	const struct split_alloc job = { .cpus = 1 };
 	struct part part = { .domain = DOMAIN_N };
+	const struct split_instance instance = { .gi = GPU_INSTANCES_MAX };
 	struct split_line l = { .job = 1, .until_ns = S };
 	struct split_input in = { .from_ns = S, .until_ns = S, .node = { .cpus = 1 } };
 	struct account line = { .total_uj = { 77 } };
@@ -239,17 +240,23 @@ static void test_refused(void)
 	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a domain out of range");
 	part = (struct part){ .source = SOURCE_N };
 	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "a source out of range");
+	part.source = SOURCE_NVML;
+	in.instance = &instance;
+	in.ninstances = 1;
+	is_int(split_tick(&in, work, &line, &other, &other), -EINVAL, "an instance out of range");
 	ok(line.total_uj[0] == 77 && other.total_uj[0] == 77, "nothing was written");
 }
 
 /* --- properties of random ticks --------------------------------------------------------- */
 
 #define MAX_PARTS 24
+#define MAX_INSTANCES 60
 
 struct tick {
 	struct split_alloc job[MAX_JOBS];
 	struct split_line line[MAX_LINES];
 	struct part part[MAX_PARTS];
+	struct split_instance instance[MAX_INSTANCES];
 	struct split_input in;
 };
 
@@ -288,6 +295,23 @@ static void random_parts(struct tick *t, unsigned int sockets, bool huge)
 	t->in.part = t->part;
 }
 
+/* Instances of some of the GPUs, most of them active. */
+static void random_instances(struct tick *t)
+{
+	size_t n = rnd(2) ? 0 : rnd(MAX_INSTANCES + 1);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		t->instance[i] = (struct split_instance){
+			.unit = (uint8_t)rnd(GPUS_MAX),
+			.gi = (uint8_t)rnd(GPU_INSTANCES_MAX),
+			.size_ppm = (uint32_t)rnd(1000001),
+			.activity = rnd(3) ? (uint32_t)rnd(rnd(4) ? 1000001 : UINT64_C(1) << 32) : 0,
+		};
+	t->in.instance = t->instance;
+	t->in.ninstances = n;
+}
+
 static void random_alloc(struct split_alloc *a, uint64_t cpus, uint64_t mem_mb, unsigned int sockets)
 {
 	unsigned int i;
@@ -298,6 +322,8 @@ static void random_alloc(struct split_alloc *a, uint64_t cpus, uint64_t mem_mb, 
 		a->socket_cpus[i] = (uint32_t)rnd((uint64_t)a->cpus + 1);
 	for (i = 0; i < GPUS_MAX; i++)
 		a->gpu_ppm[i] = rnd(3) ? 0 : (uint32_t)rnd(1200000);
+	for (i = 0; i < GPUS_MAX; i++)
+		a->gpu_instances[i] = a->gpu_ppm[i] && rnd(2) ? (uint16_t)rnd(1u << GPU_INSTANCES_MAX) : 0;
 }
 
 static void random_line(struct tick *t, struct split_line *l, uint64_t span, bool huge, unsigned int sockets)
@@ -335,6 +361,7 @@ static void random_tick(struct tick *t)
 		t->in.cpu_weight[i] = rnd(huge ? UINT64_MAX : 64 * span);
 	}
 	random_parts(t, sockets, huge);
+	random_instances(t);
 	t->in.njobs = rnd(MAX_JOBS + 1);
 	t->in.nlines = t->in.njobs ? rnd(MAX_LINES + 1) : 0;
 	for (i = 0; i < t->in.njobs; i++)
@@ -355,7 +382,7 @@ static bool run(const struct tick *t, struct result *r)
 
 static void add_share(struct account *to, const struct account *s)
 {
-	struct account a = { .by_counters_uj = s->by_counters_uj };
+	struct account a = { .by_counters_uj = s->by_counters_uj, .by_activity_uj = s->by_activity_uj };
 
 	memcpy(a.total_uj, s->total_uj, sizeof(a.total_uj));
 	memcpy(a.static_uj, s->static_uj, sizeof(a.static_uj));
@@ -379,7 +406,8 @@ static bool conserves(const struct tick *t, const struct result *r)
 	add_share(&sum, &r->system);
 	return !memcmp(sum.total_uj, measured.total_uj, sizeof(sum.total_uj)) &&
 	       !memcmp(sum.source_uj, measured.source_uj, sizeof(sum.source_uj)) &&
-	       (t->in.by_counters || !sum.by_counters_uj);
+	       (t->in.by_counters || !sum.by_counters_uj) && (t->in.ninstances || !sum.by_activity_uj) &&
+	       sum.by_activity_uj <= sum.total_uj[DOMAIN_GPU];
 }
 
 static uint64_t dynamic_uj(const struct account *s, enum domain d)

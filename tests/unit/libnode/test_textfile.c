@@ -326,6 +326,12 @@ static void test_method(void)
 	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0, "a node with counters");
 	for (i = 0; text && i < ARRAY_SIZE(expected_of_counters); i++)
 		ok(strstr(text, expected_of_counters[i]) != NULL, "%s", expected_of_counters[i]);
+	free(text);
+	text = NULL;
+	page.measured.by_activity_uj = (page.measured.total_uj[DOMAIN_GPU] + 1) / 2 + 1;
+	ok(textfile_format("n1", &page, &in, &text, &len, NULL) == 0 &&
+		   strstr(text, "domain=\"gpu\",source=\"nvml\",quality=\"counter\",method=\"activity\""),
+	   "and with MIG instances whose activity is known");
 }
 
 static void test_lost(void)
