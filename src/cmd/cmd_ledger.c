@@ -280,6 +280,7 @@ static json_t *part_json(const struct ledger_part *p)
 	(void)json_object_set_new(o, "idle_mw",
 				  p->idle == LEDGER_IDLE_NONE ? json_null() :
 								json_integer((json_int_t)p->idle_mw));
+	(void)json_object_set_new(o, "held_uj", json_integer((json_int_t)p->held_uj));
 	(void)json_object_set_new(o, "doubt", p->doubt ? json_string(doubt_text(p->doubt)) : json_null());
 	return o;
 }

@@ -204,7 +204,8 @@ struct ledger_part {
 	uint8_t quality;	   /* enum reading_quality */
 	uint8_t idle;		   /* enum ledger_idle */
 	uint8_t doubt;		   /* enum doubt, at the last tick */
-	uint64_t energy_uj;	   /* measured since the part was first seen */
+	uint64_t energy_uj;	   /* measured and booked since the part was first seen */
+	uint64_t held_uj;	   /* measured, but not booked yet (src/libnode/pace.h) */
 	uint64_t power_mw;	   /* over the last whole SampleInterval */
 	uint64_t idle_mw;	   /* the idle power that is used */
 	uint64_t learned_mw;	   /* the idle power as learned; 0: not learned yet */

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* The least length of a window, in intervals of a counter that moves seldom. */
+#define WINDOW_COUNTER_INTERVALS 10
+
 /*
  * Returns the index of the part in the page, a new one if necessary. If another source measures this unit
  * now, the entry is reset, because another sensor shows another idle power.
@@ -11,6 +14,7 @@
 static uint32_t find_part(struct partbook *p, struct ledger_page *page, const struct part *in)
 {
 	struct ledger_part *part;
+	uint64_t held_uj = 0;
 	uint32_t i;
 
 	for (i = 0; i < page->nparts; i++)
@@ -22,15 +26,19 @@ static uint32_t find_part(struct partbook *p, struct ledger_page *page, const st
 	if (i < page->nparts && part->domain == in->domain && part->unit == in->unit &&
 	    part->source == in->source)
 		return i;
-	if (i == page->nparts)
+	if (i < page->nparts)
+		held_uj = part->held_uj;
+	else
 		page->nparts++;
 	*part = (struct ledger_part){
 		.domain = in->domain,
 		.unit = in->unit,
 		.source = in->source,
+		.held_uj = held_uj,
 	};
 	p->window[i] = (struct idle_window){ 0 };
 	p->fit[i] = (struct idlefit){ 0 };
+	p->pace[i] = (struct pace){ 0 };
 	return i;
 }
 
@@ -47,16 +55,32 @@ static bool is_replaced(const struct ledger_part *part, const struct sources_rea
 	return true;
 }
 
-static void drop_replaced(struct partbook *p, struct ledger_page *page, const struct sources_reading *r)
+/* Has the energy that is held of PART booked with a part that is measured now. False: there is none. */
+static bool give_held(struct ledger_part *part, struct sources_reading *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->nparts && r->part[i].domain != part->domain; i++)
+		;
+	if (part->held_uj && i == r->nparts)
+		return false;
+	if (part->held_uj)
+		r->part[i].energy_uj += part->held_uj;
+	part->held_uj = 0;
+	return true;
+}
+
+static void drop_replaced(struct partbook *p, struct ledger_page *page, struct sources_reading *r)
 {
 	uint32_t n = 0;
 	uint32_t i;
 
 	for (i = 0; i < page->nparts; i++) {
-		if (is_replaced(&page->part[i], r))
+		if (is_replaced(&page->part[i], r) && give_held(&page->part[i], r))
 			continue;
 		page->part[n] = page->part[i];
 		p->window[n] = p->window[i];
+		p->pace[n] = p->pace[i];
 		p->fit[n++] = p->fit[i];
 	}
 	page->nparts = n;
@@ -227,6 +251,46 @@ static double activity_of(const struct ledger_page *page, const struct ledger_pa
 	return sum;
 }
 
+/* --- counters that move seldom ---------------------------------------------------------- */
+
+static enum pace_unit pace_unit_of(uint8_t domain, bool by_time)
+{
+	if (domain == DOMAIN_CPU)
+		return by_time ? PACE_CPU_TIME : PACE_CPU_EVENTS;
+	if (domain == DOMAIN_DRAM)
+		return by_time ? PACE_MEM_TIME : PACE_MISSES;
+	return PACE_NONE;
+}
+
+void partbook_pace(struct partbook *p, struct tick *t, bool holds)
+{
+	struct sources_reading *r = &t->sources;
+	uint32_t i;
+
+	for (i = 0; i < r->nparts; i++) {
+		struct ledger_part *part = &t->page->part[p->index[i]];
+		const struct pace_tick now = {
+			.shown_uj = r->part[i].energy_uj,
+			.dt_ns = t->dt_ns,
+			.idle_mw = part->idle_mw,
+			.unit = pace_unit_of(part->domain, t->activity.by_time),
+			.activity = activity_of(t->page, part, &t->activity),
+			.has_steps = t->nlines != 0,
+			.ends = !holds || part->quality != QUALITY_COUNTER,
+		};
+
+		r->part[i].energy_uj = pace_tick(&p->pace[p->index[i]], &now, &part->held_uj);
+	}
+}
+
+/* Energy at the ends of a window is uncertain by that of an interval of the counter. */
+static uint64_t window_ns(const struct pace *p, uint64_t interval_ns)
+{
+	double ns = WINDOW_COUNTER_INTERVALS * pace_interval_ns(p);
+
+	return ns > (double)interval_ns ? (uint64_t)ns : interval_ns;
+}
+
 static void end_window(struct partbook *p, struct ledger_page *page, uint32_t i, uint32_t cpus)
 {
 	struct ledger_part *part = &page->part[i];
@@ -256,7 +320,7 @@ void partbook_advance(struct partbook *p, const struct partbook_setup *cf, const
 		w->activity += activity_of(page, &page->part[i], &t->activity);
 		w->by_time |= t->activity.by_time;
 		w->is_tainted |= t->is_tainted || page->part[i].doubt;
-		if (idle_window_is_over(w, cf->interval_ns))
+		if (idle_window_is_over(w, window_ns(&p->pace[i], cf->interval_ns)))
 			end_window(p, page, i, cf->cpus);
 	}
 	sum_domains(page);

@@ -8,12 +8,14 @@
 
 #include "src/libnode/idle.h"
 #include "src/libnode/idlefit.h"
+#include "src/libnode/pace.h"
 #include "src/libnode/tick.h"
 
-/* The windows and fits of page->part[], by index. Zeroed: empty. */
+/* The windows, fits and paces of page->part[], by index. Zeroed: empty. */
 struct partbook {
 	struct idle_window window[PARTS_MAX];
 	struct idlefit fit[PARTS_MAX];
+	struct pace pace[PARTS_MAX];
 	uint32_t index[PARTS_MAX]; /* index in page->part[] of each part of the present tick */
 };
 
@@ -28,6 +30,12 @@ struct partbook_setup {
  * booked. Call it before T is booked.
  */
 void partbook_note(struct partbook *p, const struct partbook_setup *cf, struct tick *t);
+
+/*
+ * Holds back energy of parts whose counters move seldom, and has booked what is due (pace.h). HOLDS false:
+ * books all that is held. Call it after partbook_note(), when the activity of T is known.
+ */
+void partbook_pace(struct partbook *p, struct tick *t, bool holds);
 
 /*
  * Ends the windows that are complete with T: sets the parts' power in the page and learns their idle power,

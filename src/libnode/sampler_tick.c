@@ -222,6 +222,7 @@ int sampler_tick(struct sampler *s)
 	note_suspended(&t);
 
 	partbook_note(&s->parts, &setup, &t);
+	partbook_pace(&s->parts, &t, /* holds= */ !is_gap && !atomic_load(&s->stop));
 	rc = sampler_book(s, &t);
 	if (rc < 0)
 		return rc;

@@ -17,6 +17,17 @@
 
 static const char *const mode_node[MODES] = { "counters", "cputime" };
 
+/* What a counter shows, and when it moves next. */
+struct counter_show {
+	uint64_t uj;
+	uint64_t next_ns;
+};
+
+/* The files that change at each tick. */
+enum node_file { FILE_PACKAGE, FILE_DRAM = SOCKETS, FILE_STAT = 2 * SOCKETS, FILE_MEMINFO, FILES };
+
+#define COUNTERS (2 * SOCKETS) /* the packages, then their memory */
+
 struct node {
 	const struct physics *physics;
 	const struct scenario *scenario;
@@ -28,6 +39,9 @@ struct node {
 	struct account account[MODES][MAX_STEPS];
 	uint64_t first_uj, last_uj; /* of all sensors, at the first tick and the last */
 	bool has_ticked;
+	struct counter_show shown[COUNTERS];
+	uint32_t draws;
+	int fd[FILES]; /* 0: not open yet */
 };
 
 static void fail(const char *what)
@@ -40,9 +54,21 @@ static void fail(const char *what)
 
 /*
  * Overwrites a file in place with a text of the same length: truncating it first makes some file systems
- * wait for the disk.
+ * wait for the disk. The files of each tick stay open.
  */
-static void put(const struct node *n, const char *folder, const char *file, const char *text)
+static void put(struct node *n, enum node_file file, const char *folder, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+
+	if (n->fd[file] <= 0) {
+		(void)snprintf(path, sizeof(path), "%s/%s/%s", n->top, folder, name);
+		n->fd[file] = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	}
+	if (n->fd[file] < 0 || pwrite(n->fd[file], text, strlen(text), 0) != (ssize_t)strlen(text))
+		fail("cannot write the node's files");
+}
+
+static void put_once(const struct node *n, const char *folder, const char *file, const char *text)
 {
 	char path[PATH_MAX];
 	int fd;
@@ -57,10 +83,10 @@ static void put(const struct node *n, const char *folder, const char *file, cons
 static void put_new(const struct node *n, const char *folder, const char *file, const char *text)
 {
 	(void)fileio_mkdir_p(scratch_path(n->top, folder), 0755, NULL);
-	put(n, folder, file, text);
+	put_once(n, folder, file, text);
 }
 
-static void put_zone(const struct node *n, unsigned int socket, bool is_dram, uint64_t uj)
+static void put_zone(struct node *n, unsigned int socket, bool is_dram, uint64_t uj)
 {
 	char folder[64];
 	char text[32];
@@ -68,7 +94,7 @@ static void put_zone(const struct node *n, unsigned int socket, bool is_dram, ui
 	(void)snprintf(folder, sizeof(folder), "sys/class/powercap/intel-rapl:%u%s", socket,
 		       is_dram ? ":0" : "");
 	(void)snprintf(text, sizeof(text), "%012llu\n", (unsigned long long)(uj % (RANGE_UJ + 1)));
-	put(n, folder, "energy_uj", text);
+	put(n, is_dram ? FILE_DRAM + socket : FILE_PACKAGE + socket, folder, "energy_uj", text);
 }
 
 static uint64_t sensor_uj(double j)
@@ -76,27 +102,51 @@ static uint64_t sensor_uj(double j)
 	return (uint64_t)(j * 1e6);
 }
 
-static uint64_t all_sensors_uj(const struct physics *p)
+static uint64_t now_uj(const struct physics *p, unsigned int counter)
+{
+	return sensor_uj(counter < SOCKETS ? p->socket_j[counter] : p->dram_socket_j[counter - SOCKETS]);
+}
+
+static uint64_t all_shown_uj(const struct node *n)
 {
 	uint64_t sum = 0;
-	unsigned int s;
+	unsigned int i;
 
-	for (s = 0; s < SOCKETS; s++)
-		sum += sensor_uj(p->socket_j[s]) + sensor_uj(p->dram_socket_j[s]);
+	for (i = 0; i < COUNTERS; i++)
+		sum += n->shown[i].uj;
 	return sum;
 }
 
-static void put_sensors(const struct node *n)
+/* A counter that is slow is also a little irregular. */
+void node_move_counters(struct node *n)
+{
+	uint64_t now_ns = n->physics->now_ns;
+	uint64_t every_ns = n->scenario->counter_ns;
+	unsigned int i;
+
+	for (i = 0; i < COUNTERS; i++) {
+		struct counter_show *c = &n->shown[i];
+
+		if (!c->next_ns && every_ns)
+			c->next_ns = now_ns + (uint64_t)((double)every_ns * physics_random(&n->draws));
+		if (now_ns < c->next_ns)
+			continue;
+		c->uj = now_uj(n->physics, i);
+		c->next_ns += (uint64_t)((double)every_ns * (0.97 + 0.06 * physics_random(&n->draws)));
+	}
+}
+
+static void put_sensors(struct node *n)
 {
 	unsigned int s;
 
 	for (s = 0; s < SOCKETS; s++) {
-		put_zone(n, s, false, FIRST_UJ + sensor_uj(n->physics->socket_j[s]));
-		put_zone(n, s, true, FIRST_UJ + sensor_uj(n->physics->dram_socket_j[s]));
+		put_zone(n, s, false, FIRST_UJ + n->shown[s].uj);
+		put_zone(n, s, true, FIRST_UJ + n->shown[SOCKETS + s].uj);
 	}
 }
 
-static void put_proc_stat(const struct node *n)
+static void put_proc_stat(struct node *n)
 {
 	char text[CPUS * 64 + 64];
 	uint64_t sum_ns = 0;
@@ -110,7 +160,7 @@ static void put_proc_stat(const struct node *n)
 	for (i = 0; i < CPUS; i++)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, "cpu%u %010llu 0 0 0 0 0 0 0 0 0\n",
 				i, (unsigned long long)(n->physics->cpu_ns[i] / USER_HZ_NS));
-	put(n, "proc", "stat", text);
+	put(n, FILE_STAT, "proc", "stat", text);
 }
 
 static void put_machine(const struct node *n)
@@ -139,7 +189,7 @@ static void put_machine(const struct node *n)
 }
 
 /* The memory that the present steps and the system hold. */
-static void put_meminfo(const struct node *n)
+static void put_meminfo(struct node *n)
 {
 	const struct scenario *s = n->scenario;
 	uint64_t mb = SYSTEM_MEM_MB;
@@ -151,7 +201,7 @@ static void put_meminfo(const struct node *n)
 			mb += s->step[i].used_mb;
 	(void)snprintf(text, sizeof(text), "MemTotal: %llu kB\nAnonPages: %010llu kB\nShmem: 0 kB\n",
 		       (unsigned long long)NODE_MEM_MB << 10, (unsigned long long)mb << 10);
-	put(n, "proc", "meminfo", text);
+	put(n, FILE_MEMINFO, "proc", "meminfo", text);
 }
 
 /* --- the samplers ----------------------------------------------------------------------- */
@@ -185,6 +235,7 @@ struct node *node_create(const struct physics *p, const struct scenario *s)
 	(void)snprintf(n->top, sizeof(n->top), "%s", SCRATCH_TEMPLATE);
 	if (!mkdtemp(n->top))
 		fail("no scratch folder");
+	n->draws = 2463534242u;
 	put_machine(n);
 	put_sensors(n);
 	put_proc_stat(n);
@@ -204,6 +255,8 @@ void node_destroy(struct node *n)
 		sampler_destroy(n->sampler[m]);
 	}
 	played_set(NULL, NULL);
+	for (m = 0; m < FILES; m++)
+		(void)close(n->fd[m]);
 	scratch_clear(n->top);
 	(void)rmdir(n->top);
 	free(n);
@@ -229,7 +282,7 @@ void node_tick(struct node *n)
 	put_sensors(n);
 	put_proc_stat(n);
 	put_meminfo(n);
-	n->last_uj = all_sensors_uj(n->physics);
+	n->last_uj = all_shown_uj(n);
 	if (!n->has_ticked)
 		n->first_uj = n->last_uj;
 	n->has_ticked = true;
@@ -309,6 +362,17 @@ uint64_t node_unbalanced_uj(const struct node *n, enum node_mode mode)
 uint64_t node_measured_uj(const struct node *n, enum node_mode mode)
 {
 	return account_total_uj(&ledger_current(n->ledger[mode])->measured);
+}
+
+uint64_t node_held_uj(const struct node *n, enum node_mode mode)
+{
+	const struct ledger_page *page = ledger_current(n->ledger[mode]);
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < page->nparts; i++)
+		sum += page->part[i].held_uj;
+	return sum;
 }
 
 uint64_t node_shown_uj(const struct node *n)

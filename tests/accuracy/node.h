@@ -28,6 +28,9 @@ void node_claim(struct node *n, unsigned int step);
 void node_attach(struct node *n, unsigned int step); /* its cgroup is known */
 void node_finish(struct node *n, unsigned int step);
 
+/* The sensors' counters move, if it is time. Call it at every instant, before a tick. */
+void node_move_counters(struct node *n);
+
 /* A tick of both samplers; steps that finished have their accounts after it. */
 void node_tick(struct node *n);
 
@@ -36,6 +39,8 @@ const struct account *node_account(const struct node *n, enum node_mode mode, un
 /* Sums over all ticks, in microjoules: |measured - booked|, and measured. */
 uint64_t node_unbalanced_uj(const struct node *n, enum node_mode mode);
 uint64_t node_measured_uj(const struct node *n, enum node_mode mode);
+/* What is measured, but not booked yet. */
+uint64_t node_held_uj(const struct node *n, enum node_mode mode);
 /* By how much the sensors' counters grew from the first tick to the last. */
 uint64_t node_shown_uj(const struct node *n);
 

@@ -35,7 +35,7 @@
 #define SOCKET_CPUS (2 * CORES)
 #define CPUS (SOCKETS * SOCKET_CPUS) /* the threads of a core are neighbours */
 #define STEP_NS UINT64_C(5000000)
-#define MAX_STEPS 64
+#define MAX_STEPS 192
 #define MAX_TASKS 4096
 #define SYSTEM MAX_STEPS /* as a task's step: processes outside of jobs */
 

@@ -199,8 +199,10 @@ static ssize_t played_read(void *ctx, int leader, void *buf, size_t size)
 	(void)ctx;
 	if (cgroup)
 		add_step_counts(cgroup - 1, cpu, &now);
-	for (i = 0; !cgroup && i <= MAX_STEPS; i++)
+	for (i = 0; !cgroup && i < scenario->nsteps; i++)
 		add_step_counts(i, cpu, &now);
+	if (!cgroup)
+		add_step_counts(SYSTEM, cpu, &now);
 	now.running_ns = now.enabled_ns;
 	memcpy(buf, &now, size);
 	return (ssize_t)size;

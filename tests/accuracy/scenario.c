@@ -8,6 +8,8 @@
 #define MS UINT64_C(1000000)
 #define IDLE_S 30 /* before anything runs: idle power is learned */
 #define END_S 150
+#define SHORT_STEPS 40
+#define SECONDS_CPUS 12
 #define MB_PER_CPU (NODE_MEM_MB / CPUS)
 
 static uint64_t at(double seconds)
@@ -51,6 +53,15 @@ static void load(struct scenario *s, struct task like, unsigned int stride)
 		like.cpu = p->cpu[i];
 		add_task(s, &like);
 	}
+}
+
+static void end_tasks(struct scenario *s, unsigned int step, uint64_t until_ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->ntasks; i++)
+		if (s->task[i].step == step)
+			s->task[i].until_ns = until_ns;
 }
 
 static void load_all(struct scenario *s, enum kind kind)
@@ -205,13 +216,13 @@ static void make_sockets(struct scenario *s, uint32_t *seed)
 	}
 }
 
-/* Steps of 100 ms of one job, one after the other. */
-static void add_short_steps(struct scenario *s, uint32_t *seed)
+/* N steps of 100 ms of one job, one after the other. */
+static void add_short_steps(struct scenario *s, uint32_t *seed, unsigned int n)
 {
 	unsigned int job_id = s->nsteps + 1;
 	unsigned int i;
 
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < n; i++) {
 		double from_s = IDLE_S + 20 + 2.3 * i + draw(seed, 0, 1);
 
 		add_step(s, 0, 4, 1, from_s, from_s + 0.1)->job_id = job_id;
@@ -219,21 +230,93 @@ static void add_short_steps(struct scenario *s, uint32_t *seed)
 	}
 }
 
-static void make_short_steps_alone(struct scenario *s, uint32_t *seed)
+static void add_short_steps_alone(struct scenario *s, uint32_t *seed, unsigned int n)
 {
 	add_system(s, 4, 10000);
-	(void)add_step(s, SOCKET_CPUS, SOCKET_CPUS, 1, IDLE_S, END_S);
+	(void)add_step(s, SOCKET_CPUS, SOCKET_CPUS, 1, IDLE_S, IDLE_S + 28 + 2.3 * n);
 	load_phases(s, seed);
-	add_short_steps(s, seed);
+	add_short_steps(s, seed, n);
+}
+
+static void make_short_steps_alone(struct scenario *s, uint32_t *seed)
+{
+	add_short_steps_alone(s, seed, SHORT_STEPS);
+}
+
+static void make_more_alone(struct scenario *s, uint32_t *seed)
+{
+	add_short_steps_alone(s, seed, 2 * SHORT_STEPS);
 }
 
 /* Another job fills the rest of the socket; its energy per instruction, which no event shows, may differ. */
-static void make_short_steps_beside(struct scenario *s, uint32_t *seed)
+static void add_short_steps_beside(struct scenario *s, uint32_t *seed, unsigned int n)
 {
 	add_system(s, 4, 10000);
-	(void)add_step(s, 4, 12, 1, IDLE_S, END_S);
+	(void)add_step(s, 4, 12, 1, IDLE_S, IDLE_S + 28 + 2.3 * n);
 	load_phases(s, seed);
-	add_short_steps(s, seed);
+	add_short_steps(s, seed, n);
+}
+
+static void make_short_steps_beside(struct scenario *s, uint32_t *seed)
+{
+	add_short_steps_beside(s, seed, SHORT_STEPS);
+}
+
+static void make_lengths_beside(struct scenario *s, uint32_t *seed)
+{
+	unsigned int i;
+
+	add_short_steps_beside(s, seed, 2 * SHORT_STEPS);
+	for (i = 1; i < s->nsteps; i++) {
+		uint64_t ns = at(draw(seed, 0.05, 0.2));
+
+		s->step[i].until_ns = s->step[i].from_ns + ns;
+		end_tasks(s, i, s->step[i].until_ns);
+	}
+}
+
+static void make_more_beside(struct scenario *s, uint32_t *seed)
+{
+	add_short_steps_beside(s, seed, 2 * SHORT_STEPS);
+}
+
+/* Jobs of 50 ms on one CPU each: bursts of 18, three or four at a time, beside a job on the socket. */
+static void make_crowd(struct scenario *s, uint32_t *seed)
+{
+	unsigned int i;
+
+	add_system(s, 4, 10000);
+	(void)add_step(s, 4, 12, 1, IDLE_S, IDLE_S + 50);
+	load_phases(s, seed);
+	for (i = 0; i < 180; i++) {
+		double from_s = IDLE_S + 5 + 4 * (i / 18) + 0.015 * (i % 18) + draw(seed, 0, 0.01);
+
+		(void)add_step(s, i % 4, 1, 1, from_s, from_s + 0.05);
+		load_all(s, draw_kind(seed));
+	}
+}
+
+/* Jobs of 0.5 to 3 s with short breaks; on the other socket, a crowd of short steps makes many ticks. */
+static void make_seconds(struct scenario *s, uint32_t *seed)
+{
+	double t = IDLE_S + 5;
+	unsigned int i;
+
+	add_system(s, 4, 10000);
+	for (i = 0; i < 40; i++) {
+		double from_s = t;
+
+		t += draw(seed, 0.5, 3);
+		(void)add_step(s, 0, SECONDS_CPUS, 1, from_s, t);
+		load_all(s, draw_kind(seed));
+		t += draw(seed, 0.02, 0.3);
+	}
+	for (i = 0; i < 150; i++) {
+		double from_s = IDLE_S + 5 + 0.4 * i + draw(seed, 0, 0.2);
+
+		(void)add_step(s, SOCKET_CPUS + i % 4, 1, 1, from_s, from_s + 0.05);
+		load_all(s, draw_kind(seed));
+	}
 }
 
 static void make_idle_job(struct scenario *s, uint32_t *seed)
@@ -304,3 +387,13 @@ const struct scenario_kind scenario_kinds[] = {
 	  .is_of_short_steps = true },
 };
 const unsigned int scenario_nkinds = ARRAY_SIZE(scenario_kinds);
+
+const struct scenario_kind scenario_short[] = {
+	{ .name = "100 ms, alone on a socket", .make = make_more_alone, .is_of_short_steps = true },
+	{ .name = "100 ms, beside a job", .make = make_more_beside, .is_of_short_steps = true },
+	{ .name = "50 to 200 ms, beside a job", .make = make_lengths_beside, .is_of_short_steps = true },
+	{ .name = "jobs of 50 ms, beside a job", .make = make_crowd, .is_of_short_steps = true },
+	{ .name = "0.5 to 3 s, alone on a socket", .make = make_seconds, .ncpus = SECONDS_CPUS },
+	{ .name = "mixed jobs, 2 minutes", .make = make_mixed },
+};
+const unsigned int scenario_nshort = ARRAY_SIZE(scenario_short);

@@ -28,6 +28,8 @@ struct scenario {
 	struct task task[MAX_TASKS];
 	unsigned int ntasks;
 	uint64_t end_ns;
+	/* The sensors' counters move so often, each at times of its own; 0: all the time. */
+	uint64_t counter_ns;
 };
 
 /* The most that errors may be, in percent of what a job used; 0: no target. */
@@ -43,9 +45,14 @@ struct scenario_kind {
 	void (*make)(struct scenario *s, uint32_t *seed);
 	struct scenario_targets target;
 	bool is_of_short_steps; /* errors are of the short steps only */
+	unsigned int ncpus;	/* errors are of the steps with so many CPUs only; 0: of all */
 };
 
 extern const struct scenario_kind scenario_kinds[];
 extern const unsigned int scenario_nkinds;
+
+/* Short steps, for counters that move seldom. */
+extern const struct scenario_kind scenario_short[];
+extern const unsigned int scenario_nshort;
 
 #endif

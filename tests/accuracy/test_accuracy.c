@@ -3,9 +3,6 @@
  * How far the energy that we report for a job is from what it used. The node is simulated, so that the truth
  * is known (physics.h). Our sampler and the formulas of other programs (peers.h) read it in virtual time.
  *
- * The truth of a job is its static share by the documented rule (its part of the node's idle power, which is
- * policy and not physics), and what its tasks drew above idle.
- *
  * Each scenario runs with constants from the ranges that physics.h assumes, and again with ranges half as
  * wide again, where 1.1 times the targets must hold: no target is tuned to the constants.
  *
@@ -16,8 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "node.h"
-#include "peers.h"
+#include "run.h"
 #include "src/libutil/util.h"
 #include "tap.h"
 
@@ -25,7 +21,6 @@
 #define WIDER 1.5
 #define WIDER_SLACK 1.1 /* of the targets */
 #define SCENARIOS_MAX 16
-#define TICK_NS UINT64_C(1000000000)
 #define SHORT_NS UINT64_C(1000000000)
 /* A job whose energy above idle is a smaller part of its total is left out of the errors above idle. */
 #define MIN_DYNAMIC 0.02
@@ -75,101 +70,6 @@ static void note(struct errors *e, double got, double want)
 		e->within[i] += error <= border[i];
 }
 
-/* --- truth ------------------------------------------------------------------------------ */
-
-struct share {
-	double total_j, dynamic_j;
-};
-
-/*
- * Idle power of a socket by the step's CPUs there, of its memory by the step's
- * allocation, where its CPUs are.
- */
-static double static_j(const struct physics *p, const struct step_plan *s, uint64_t from_ns,
-		       uint64_t until_ns)
-{
-	double mem = (double)s->mem_mb / s->ncpus / NODE_MEM_MB * SOCKETS;
-	double w = 0;
-	unsigned int i;
-
-	for (i = 0; i < s->ncpus; i++) {
-		unsigned int socket = s->cpu[i] / SOCKET_CPUS;
-
-		w += p->k.idle_w[socket] / SOCKET_CPUS + p->k.dram_idle_w[socket] * mem;
-	}
-	return w * (double)(until_ns - from_ns) / 1e9;
-}
-
-static struct share truth(const struct physics *p, const struct scenario *s, unsigned int step)
-{
-	const struct step_plan *plan = &s->step[step];
-	double dynamic_j = p->cpu_j[step] + p->dram_j[step];
-
-	return (struct share){
-		.dynamic_j = dynamic_j,
-		.total_j = dynamic_j + static_j(p, plan, plan->from_ns - STEP_NS, plan->until_ns),
-	};
-}
-
-static struct share ours(const struct node *n, enum node_mode mode, unsigned int step)
-{
-	const struct account *a = node_account(n, mode, step);
-	double total_j = (double)account_total_uj(a) / 1e6;
-
-	return (struct share){
-		.total_j = total_j,
-		.dynamic_j = total_j - (double)account_static_uj(a) / 1e6,
-	};
-}
-
-/* --- a run ------------------------------------------------------------------------------ */
-
-struct run {
-	struct physics physics;
-	struct scenario scenario;
-	struct peers peers;
-	struct node *node;
-};
-
-/* What steps begin or end now; true: somebody asks for a tick. */
-static bool move_steps(struct run *r)
-{
-	uint64_t now = r->physics.now_ns;
-	bool asks = false;
-	unsigned int i;
-
-	for (i = 0; i < r->scenario.nsteps; i++) {
-		const struct step_plan *s = &r->scenario.step[i];
-
-		if (now + STEP_NS == s->from_ns)
-			node_claim(r->node, i);
-		else if (now == s->from_ns)
-			node_attach(r->node, i);
-		else if (now == s->until_ns)
-			node_finish(r->node, i);
-		else
-			continue;
-		asks = true;
-	}
-	return asks;
-}
-
-static void live(struct run *r)
-{
-	uint64_t next_ns = 0;
-
-	while (r->physics.now_ns <= r->scenario.end_ns) {
-		bool is_tick = move_steps(r) || r->physics.now_ns >= next_ns;
-
-		if (is_tick) {
-			node_tick(r->node);
-			next_ns = r->physics.now_ns + TICK_NS;
-		}
-		peers_look(&r->peers, &r->physics, &r->scenario, is_tick);
-		physics_advance(&r->physics, r->scenario.task, r->scenario.ntasks);
-	}
-}
-
 static void compare(const struct run *r, const struct scenario_kind *kind, struct result *ret)
 {
 	unsigned int i;
@@ -177,13 +77,13 @@ static void compare(const struct run *r, const struct scenario_kind *kind, struc
 
 	for (i = 0; i < r->scenario.nsteps; i++) {
 		const struct step_plan *plan = &r->scenario.step[i];
-		struct share want = truth(&r->physics, &r->scenario, i);
+		struct share want = run_truth(r, i);
 		bool has_dynamic = want.dynamic_j >= MIN_DYNAMIC * want.total_j;
 
 		if (kind->is_of_short_steps && plan->until_ns - plan->from_ns >= SHORT_NS)
 			continue;
 		for (m = 0; m < MODES; m++) {
-			struct share got = ours(r->node, m, i);
+			struct share got = run_ours(r, m, i);
 
 			note(&ret->total[OURS_COUNTERS + m], got.total_j, want.total_j);
 			if (has_dynamic)
@@ -209,7 +109,7 @@ static void run(const struct scenario_kind *kind, uint32_t seed, double spread, 
 	physics_init(&r.physics, seed, spread);
 	kind->make(&r.scenario, &draws);
 	r.node = node_create(&r.physics, &r.scenario);
-	live(&r);
+	run_live(&r);
 	compare(&r, kind, ret);
 	node_destroy(r.node);
 }

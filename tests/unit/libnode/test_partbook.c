@@ -47,6 +47,7 @@ static void run_tick(const struct tick *like)
 	tick.is_tainted = like->is_tainted;
 	tick.book = (struct book_tick){ .t_mono_ns = page.t_mono_ns + S };
 	partbook_note(&parts, &setup, &tick);
+	partbook_pace(&parts, &tick, /* holds= */ true);
 	memcpy(booked, tick.sources.part, sizeof(booked));
 	tick.book.part = booked;
 	partbook_advance(&parts, &setup, &tick);
@@ -231,6 +232,25 @@ static void test_slow(void)
 	is_u64(tick.book.part[0].used_ns, 0, "  and its next energy is of the window");
 }
 
+/* Energy that is held of a part is booked, whatever measures the part then. */
+static void test_held(void)
+{
+	start();
+	show(DOMAIN_CPU, 0, SOURCE_RAPL)->energy_uj = 10000000;
+	show(DOMAIN_CPU, 1, SOURCE_RAPL)->energy_uj = 10000000;
+	run(0, false);
+	page.part[0].held_uj = 700000;
+	page.part[1].held_uj = 50000;
+	tick.sources.nparts = 0;
+	run(0, false);
+	is_u64(page.part[0].held_uj + page.part[1].held_uj, 750000, "without parts, what is held stays so");
+	show(DOMAIN_CPU, 0, SOURCE_CRAY)->energy_uj = 30000000;
+	run(0, false);
+	is_u64(page.nparts, 1, "another source has one part for the two");
+	is_u64(page.part[0].held_uj, 0, "  and holds nothing");
+	is_u64(page.part[0].energy_uj, 30750000, "  what was held of both is booked");
+}
+
 int main(void)
 {
 	test_learn();
@@ -240,5 +260,6 @@ int main(void)
 	test_other_source();
 	test_stated();
 	test_slow();
+	test_held();
 	return done_testing();
 }
