@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/libutil/util.h"
 
 /* How many chassis are asked for sensors and the maker's parts. */
 #define HINT_MAX 16
+/* How many sensors of a chassis are read. */
+#define SENSORS_MAX 8
 
 static uint64_t watts_of(const struct redfish_values *v)
 {
@@ -81,43 +84,93 @@ static bool hint_oem(struct redfish_tree *t, const struct redfish_chassis *c, st
 	return false;
 }
 
-/* A sensor of the chassis whose name says power, at best the total. */
+static bool has_word(const char *id, const char *const *words, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcasestr(id, words[i]))
+			return true;
+	return false;
+}
+
+/* Whether the Id or Name of a sensor is that of a part. */
+static bool is_of_part(const char *name)
+{
+	static const char *const part[] = { "cpu",   "gpu",	  "accel",     "mem",	"dimm", "fan",
+					    "asic",  "vr",	  "regulator", "drive", "disk", "pcie",
+					    "board", "subsystem", "outlet",    "phase" };
+
+	return has_word(name, part, ARRAY_SIZE(part));
+}
+
+/*
+ * How likely the sensor with this Id shows the power of the whole: 3: "total_power"; 2: the input of a
+ * chassis (Cray's "ChassisVoltageRegulator0InputPower"); 1: "power"; 0: another thing, or a part's power.
+ */
+static unsigned int sensor_rank(const char *id)
+{
+	static const char *const supply[] = { "psu", "supply", "rectifier" };
+
+	if (!strcasestr(id, "power"))
+		return 0;
+	if (strcasestr(id, "chassis") && strcasestr(id, "input"))
+		return 2;
+	if (is_of_part(id))
+		return 0;
+	if (strcasestr(id, "total") || strcasestr(id, "system"))
+		return 3;
+	return !has_word(id, supply, ARRAY_SIZE(supply));
+}
+
+/* What the sensor at PATH shows, if it is watts; with rank 2, the input of the node. */
+static bool hint_watts(struct redfish_tree *t, const char *path, unsigned int rank, struct errmsg *hint)
+{
+	char type[16], unit[16], name[48], watts[32];
+	const char *text;
+	uint64_t mw = 0;
+	size_t len;
+
+	if (redfish_tree_get(t, path, &text, &len, NULL) < 0 ||
+	    redfish_json_pointed(text, len, "/Reading", &mw, NULL) < 0)
+		return false;
+	if (redfish_json_text(text, len, "ReadingType", type, sizeof(type)) && strcmp(type, "Power") != 0)
+		return false;
+	if (redfish_json_text(text, len, "ReadingUnits", unit, sizeof(unit)) && strcmp(unit, "W") != 0 &&
+	    strcasecmp(unit, "Watts") != 0)
+		return false;
+	(void)redfish_json_text(text, len, "Name", name, sizeof(name));
+	if (rank == 2 ? !strcasestr(name, "node") : rank == 1 && is_of_part(name))
+		return false;
+	(void)errmsg_set(
+		hint, 0,
+		"sensor %s%s%s%s shows %s; if this is the whole node, PowerAt=\"%s#/Reading\" counts it",
+		redfish_id_of(path).text, name[0] ? " (" : "", name, name[0] ? ")" : "",
+		show_watts(mw, watts, sizeof(watts)), path);
+	return true;
+}
+
+/* The sensor of the chassis that most likely shows the whole. */
 static bool hint_sensor(struct redfish_tree *t, const struct redfish_chassis *c, struct errmsg *hint)
 {
 	struct redfish_paths sensors = { 0 };
-	char path[REDFISH_PATH_MAX], watts[32];
-	size_t i, n = 0, best = 0, len;
+	unsigned int rank, tries = 0;
+	char path[REDFISH_PATH_MAX];
 	bool is_found = false;
-	const char *text;
 	struct errmsg bad;
-	uint64_t mw = 0;
+	const char *text;
+	size_t i, n, len;
 
-	if (redfish_tree_get(t, c->path, &text, &len, NULL) < 0 ||
-	    redfish_json_link(text, len, "Sensors", path, sizeof(path), NULL) < 0 ||
-	    redfish_tree_get(t, path, &text, &len, NULL) < 0 ||
-	    redfish_json_links(text, len, "Members", &sensors, &n, &bad, NULL) < 0) {
-		redfish_paths_free(&sensors);
-		return false;
-	}
-	for (i = 0, best = sensors.n; i < sensors.n; i++) {
-		const struct redfish_id id = redfish_id_of(sensors.path[i]);
-		bool is_total = strcasestr(id.text, "total") || strcasestr(id.text, "system");
-
-		if (strcasestr(id.text, "power") && (best == sensors.n || is_total))
-			best = i;
-		if (best == i && is_total)
-			break;
-	}
-	if (best < sensors.n && redfish_tree_get(t, sensors.path[best], &text, &len, NULL) == 0 &&
-	    redfish_json_pointed(text, len, "/Reading", &mw, NULL) == 0) {
-		(void)errmsg_set(
-			hint, 0,
-			"sensor %s shows %s; if this is the whole node, PowerAt=\"%s#/Reading\" counts "
-			"it",
-			redfish_id_of(sensors.path[best]).text, show_watts(mw, watts, sizeof(watts)),
-			sensors.path[best]);
-		is_found = true;
-	}
+	if (redfish_tree_get(t, c->path, &text, &len, NULL) == 0 &&
+	    redfish_json_link(text, len, "Sensors", path, sizeof(path), NULL) == 0 &&
+	    redfish_tree_get(t, path, &text, &len, NULL) == 0 &&
+	    redfish_json_links(text, len, "Members", &sensors, &n, &bad, NULL) == 0)
+		for (rank = 3; !is_found && rank; rank--)
+			for (i = 0; !is_found && i < sensors.n && tries < SENSORS_MAX; i++)
+				if (sensor_rank(redfish_id_of(sensors.path[i]).text) == rank) {
+					tries++;
+					is_found = hint_watts(t, sensors.path[i], rank, hint);
+				}
 	redfish_paths_free(&sensors);
 	return is_found;
 }
@@ -146,22 +199,42 @@ static bool hint_chassis(struct redfish_tree *t, struct errmsg *hint)
 	return false;
 }
 
+/* Whether C is of the node's system by a link or by its Id. */
+static bool is_likely(const struct redfish_tree *t, const struct redfish_chassis *c)
+{
+	return c->is_linked || c->names_node ||
+	       !strcmp(redfish_id_of(c->path).text, redfish_id_of(t->system).text);
+}
+
+/* What is not in its place in the standard; first of the chassis that are likely the node's. */
+static bool hint_elsewhere(struct redfish_tree *t, struct errmsg *hint)
+{
+	size_t i, asked = 0;
+	int likely;
+
+	for (likely = 1; likely >= 0; likely--)
+		for (i = 0; i < t->nchassis; i++) {
+			const struct redfish_chassis *c = &t->chassis[i];
+
+			if (c->is_other || !c->is_asked || is_likely(t, c) != likely || asked++ >= HINT_MAX)
+				continue;
+			if (hint_oem(t, c, hint) || hint_sensor(t, c, hint))
+				return true;
+		}
+	return false;
+}
+
 int redfish_hint_nothing(struct redfish_tree *t, struct errmsg *err)
 {
 	const struct redfish_chassis *failed = NULL;
 	struct errmsg hint = { 0 }, why = { 0 };
 	char which[160] = "";
-	bool is_hinted = hint_control(t, &hint);
-	size_t i, asked = 0;
+	bool is_hinted = hint_control(t, &hint) || hint_elsewhere(t, &hint);
+	size_t i;
 
-	for (i = 0; i < t->nchassis; i++) {
-		const struct redfish_chassis *c = &t->chassis[i];
-
-		if (!is_hinted && !c->is_other && c->is_asked && asked++ < HINT_MAX)
-			is_hinted = hint_oem(t, c, &hint) || hint_sensor(t, c, &hint);
-		if (!failed && c->why[0] && !c->is_other)
-			failed = c;
-	}
+	for (i = 0; !failed && i < t->nchassis; i++)
+		if (t->chassis[i].why[0] && !t->chassis[i].is_other)
+			failed = &t->chassis[i];
 	if (t->conf->chassis[0])
 		(void)snprintf(which, sizeof(which), " %s", t->conf->chassis);
 	else if (t->system[0])

@@ -99,6 +99,12 @@ static bool is_same_uuid(const char *a, const char *b)
 	return !strcasecmp(a + sizeof(swapped), b + sizeof(swapped));
 }
 
+/* Whether UUID is one. All zeros or ones are a firmware's default (SMBIOS 3.x, 7.2.1). */
+static bool is_uuid(const char *uuid)
+{
+	return strlen(uuid) == 36 && strspn(uuid, "0-") != 36 && strspn(uuid, "Ff-") != 36;
+}
+
 /* --- what is left out --------------------------------------------------------------------- */
 
 void redfish_tree_note(struct redfish_tree *t, const char *fmt, ...)
@@ -227,41 +233,79 @@ static int read_collection(struct redfish_tree *t, const char *name, struct redf
 
 /* --- the system --------------------------------------------------------------------------- */
 
-static void choose_system(struct redfish_tree *t, size_t i, const char *uuid)
+/* Whether a system of the SystemType TYPE runs within another system's hardware, and with its power. */
+static bool is_part_type(const char *type)
 {
-	(void)snprintf(t->system, sizeof(t->system), "%s", t->systems.path[i]);
-	if (uuid[0] && t->uuid[0] && !is_same_uuid(uuid, t->uuid))
-		redfish_tree_note(t, "system %s has UUID %s, this machine %s: is URL this node's own BMC?",
-				  redfish_id_of(t->system).text, uuid, t->uuid);
+	return !strcmp(type, "DPU") || !strcmp(type, "Virtual") || !strcmp(type, "OS");
 }
 
-/* Reads all systems, since each tells which chassis are not this node's. */
-static int find_system(struct redfish_tree *t, struct errmsg *err)
+/* Reads the system with the index I: its chassis, UUID and type. */
+static int read_system(struct redfish_tree *t, size_t i, char *uuid, struct errmsg *err)
+{
+	const char *path = t->systems.path[i];
+	struct errmsg bad = { 0 };
+	size_t skipped = 0, len;
+	char type[16];
+	const char *text;
+	int rc = redfish_tree_get(t, path, &text, &len, err);
+
+	if (rc == 0)
+		rc = redfish_json_links(text, len, "Links.Chassis", &t->system_chassis[i], &skipped, &bad,
+					err);
+	if (rc < 0)
+		return rc;
+	if (skipped)
+		redfish_tree_note(t, "system %s: %s; left out", redfish_id_of(path).text, bad.text);
+	if (redfish_json_text(text, len, "UUID", uuid, UUID_SIZE) && !is_uuid(uuid))
+		uuid[0] = '\0';
+	(void)redfish_json_text(text, len, "SystemType", type, sizeof(type));
+	t->is_system_part[i] = is_part_type(type);
+	return 0;
+}
+
+/*
+ * Chooses of the systems MATCHING, which have the machine's UUID: the only one, or the only one that is no
+ * part. Some BMCs give the same UUID to several.
+ */
+static int choose_by_uuid(struct redfish_tree *t, const bool *matching, struct errmsg *err)
+{
+	struct redfish_paths whole = { 0 }, part = { 0 };
+	struct redfish_paths *of;
+	char ids[128];
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < t->systems.n; i++)
+		if (matching[i])
+			rc = redfish_paths_add(t->is_system_part[i] ? &part : &whole, t->systems.path[i],
+					       NULL);
+	of = whole.n ? &whole : &part;
+	if (rc == 0 && of->n == 1)
+		(void)snprintf(t->system, sizeof(t->system), "%s", of->path[0]);
+	join_ids(of, ids, sizeof(ids));
+	if (rc == 0 && of->n > 1)
+		rc = errmsg_set(err, -ENODEV,
+				"%s: %zu of its %zu systems (%s) have this machine's UUID %s: set System",
+				t->conf->url, of->n, t->systems.n, ids, t->uuid);
+	redfish_paths_free(&whole);
+	redfish_paths_free(&part);
+	return rc == -ENOMEM ? errmsg_errno(err, rc, "%s", t->conf->url) : rc;
+}
+
+static int find_among(struct redfish_tree *t, bool *matching, struct errmsg *err)
 {
 	const char *wanted = t->conf->system;
+	bool is_only = t->systems.n == 1 && !t->is_system_missing;
 	struct errmsg why = { 0 };
 	char uuid[UUID_SIZE];
 	char ids[128];
-	bool is_only;
 	size_t i;
-	int rc = read_collection(t, "Systems", &t->systems, &t->is_system_missing, err);
+	int rc;
 
-	if (rc < 0 && rc != -ENOENT)
-		return rc;
-	is_only = t->systems.n == 1 && !t->is_system_missing;
-	t->system_chassis = calloc(t->systems.n + 1, sizeof(*t->system_chassis));
-	if (!t->system_chassis)
-		return errmsg_errno(err, -ENOMEM, "%s", t->conf->url);
 	for (i = 0; i < t->systems.n; i++) {
 		const char *path = t->systems.path[i];
-		struct errmsg bad = { 0 };
-		size_t skipped = 0, len;
-		const char *text;
 
-		rc = redfish_tree_get(t, path, &text, &len, err);
-		if (rc == 0)
-			rc = redfish_json_links(text, len, "Links.Chassis", &t->system_chassis[i], &skipped,
-						&bad, err);
+		rc = read_system(t, i, uuid, err);
 		if (rc < 0 && (!is_of_resource(t, rc) || is_only || (wanted[0] && is_listed(wanted, path))))
 			return rc;
 		if (rc < 0) {
@@ -271,13 +315,17 @@ static int find_system(struct redfish_tree *t, struct errmsg *err)
 					  short_why(err, path));
 			continue;
 		}
-		if (skipped)
-			redfish_tree_note(t, "system %s: %s; left out", redfish_id_of(path).text, bad.text);
-		(void)redfish_json_text(text, len, "UUID", uuid, sizeof(uuid));
-		if (!t->system[0] &&
-		    (wanted[0] ? is_listed(wanted, path) : is_only || is_same_uuid(uuid, t->uuid)))
-			choose_system(t, i, wanted[0] ? "" : uuid);
+		matching[i] = !wanted[0] && !is_only && is_same_uuid(uuid, t->uuid);
+		if (!t->system[0] && (wanted[0] ? is_listed(wanted, path) : is_only))
+			(void)snprintf(t->system, sizeof(t->system), "%s", path);
+		if (!wanted[0] && is_only && uuid[0] && t->uuid[0] && !is_same_uuid(uuid, t->uuid))
+			redfish_tree_note(
+				t, "system %s has UUID %s, this machine %s: is URL this node's own BMC?",
+				redfish_id_of(path).text, uuid, t->uuid);
 	}
+	rc = choose_by_uuid(t, matching, err);
+	if (rc < 0)
+		return rc;
 	join_ids(&t->systems, ids, sizeof(ids));
 	if (wanted[0] && !t->system[0])
 		return errmsg_set(err, -ENODEV, "%s: no system %s; it has %s", t->conf->url, wanted, ids);
@@ -288,6 +336,22 @@ static int find_system(struct redfish_tree *t, struct errmsg *err)
 			t->conf->url, t->systems.n, ids, t->uuid[0] ? t->uuid : "(not known)",
 			why.text[0] ? "; one cannot be read: " : "", why.text);
 	return 0;
+}
+
+/* Reads all systems, since each tells which chassis are not this node's. */
+static int find_system(struct redfish_tree *t, struct errmsg *err)
+{
+	_cleanup_free_ bool *matching = NULL;
+	int rc = read_collection(t, "Systems", &t->systems, &t->is_system_missing, err);
+
+	if (rc < 0 && rc != -ENOENT)
+		return rc;
+	t->system_chassis = calloc(t->systems.n + 1, sizeof(*t->system_chassis));
+	t->is_system_part = calloc(t->systems.n + 1, sizeof(*t->is_system_part));
+	matching = calloc(t->systems.n + 1, sizeof(*matching));
+	if (!t->system_chassis || !t->is_system_part || !matching)
+		return errmsg_errno(err, -ENOMEM, "%s", t->conf->url);
+	return find_among(t, matching, err);
 }
 
 /* --- the chassis -------------------------------------------------------------------------- */
@@ -460,15 +524,24 @@ bool redfish_tree_is_in(const struct redfish_tree *t, size_t inner, size_t outer
 	return t->around[inner * t->nchassis + outer];
 }
 
-static bool belongs_to_other(const struct redfish_tree *t, const struct redfish_chassis *c)
+/* Whether C belongs to a system that IS_PART, or is not, and is not the node's. */
+static bool belongs_to(const struct redfish_tree *t, const struct redfish_chassis *c, bool is_part)
 {
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < c->systems.n; i++)
-		if (t->system[0] ? !redfish_path_is_same(c->systems.path[i], t->system) : i > 0)
+	for (i = 0; i < c->systems.n; i++) {
+		bool is_of_part = false;
+
+		for (k = 0; k < t->systems.n; k++)
+			is_of_part |= t->is_system_part[k] &&
+				      redfish_path_is_same(t->systems.path[k], c->systems.path[i]);
+		if (is_of_part == is_part &&
+		    (t->system[0] ? !redfish_path_is_same(c->systems.path[i], t->system) : i > 0))
 			return true;
+	}
 	for (i = 0; t->system[0] && i < t->systems.n; i++)
-		if (strcmp(t->systems.path[i], t->system) != 0 && paths_have(&t->system_chassis[i], c->path))
+		if (t->is_system_part[i] == is_part && strcmp(t->systems.path[i], t->system) != 0 &&
+		    paths_have(&t->system_chassis[i], c->path))
 			return true;
 	return false;
 }
@@ -486,7 +559,9 @@ static int link_chassis(struct redfish_tree *t, struct errmsg *err)
 		struct redfish_chassis *c = &t->chassis[i];
 
 		c->names_node = t->system[0] && paths_have(&c->systems, t->system);
-		if (!belongs_to_other(t, c))
+		if (!c->names_node && !c->is_linked && belongs_to(t, c, /* is_part= */ true))
+			c->is_other = true; /* such as a DPU's card, but not what contains it */
+		if (!belongs_to(t, c, /* is_part= */ false))
 			continue;
 		c->is_other = true;
 		for (j = 0; j < t->nchassis; j++)
@@ -578,7 +653,7 @@ int redfish_tree_read(const struct redfish_conf *conf, struct redfish_client *cl
 {
 	int rc;
 
-	*t = (struct redfish_tree){ .conf = conf, .client = client, .uuid = uuid };
+	*t = (struct redfish_tree){ .conf = conf, .client = client, .uuid = is_uuid(uuid) ? uuid : "" };
 	t->until_ns = clock_mono_ns() + SEARCH_S * NSEC_PER_SEC;
 	rc = conf->chassis[0] ? 0 : find_system(t, err);
 	if (rc == 0)
@@ -598,6 +673,7 @@ void redfish_tree_destroy(struct redfish_tree *t)
 	}
 	redfish_paths_free(&t->systems);
 	free(t->system_chassis);
+	free(t->is_system_part);
 	free(t->chassis);
 	free(t->around);
 	free(t->control);

@@ -2,7 +2,9 @@
 /*
  * redfish_tree.h - the systems and chassis of a BMC, and which chassis together are this node.
  *
- * The ComputerSystem is the one that System names, or the only one, or the one with the node's UUID.
+ * The ComputerSystem is the one that System names, or the only one, or the only one with the node's UUID
+ * that is no virtual machine. Systems within a node (a DPU on a card, a virtual machine) are not other nodes:
+ * what contains them may be the node's.
  * Chassis are the node's for one of these reasons, the first that yields power:
  * - Chassis names them;
  * - the system links to them (Links.Chassis);
@@ -77,6 +79,7 @@ struct redfish_tree {
 	unsigned int timeouts; /* of single resources */
 	struct redfish_paths systems;
 	struct redfish_paths *system_chassis; /* Links.Chassis of each */
+	bool *is_system_part;		      /* by its SystemType, it is a part of a node */
 	bool is_system_missing;		      /* one could not be read, or is not listed */
 	char system[REDFISH_PATH_MAX];	      /* the node's; empty: there is none */
 	struct redfish_chassis *chassis;

@@ -837,7 +837,7 @@ static const char enclosure[] =
 	AT("Systems/S1") "{\"UUID\":\"00112233-4455-6677-8899-aabbccddeeff\",\"Links\":{\"Chassis\":["
 		LINK("Chassis/B1") "," LINK("Chassis/Enc") "," LINK("Chassis/Tray") ","
 		LINK("Chassis/Psu") "]}},"
-	AT("Systems/S2") "{\"UUID\":\"00112233-4455-6677-8899-000000000000\",\"Links\":{\"Chassis\":["
+	AT("Systems/S2") "{\"UUID\":\"00000000-0000-0000-0000-000000000000\",\"Links\":{\"Chassis\":["
 		LINK("Chassis/B2") "]}},"
 	AT("Chassis") "{\"Members\":[" LINK("Chassis/Enc") "," LINK("Chassis/B1") "," LINK("Chassis/B2") ","
 		LINK("Chassis/Tray") "," LINK("Chassis/Psu") "]},"
@@ -870,6 +870,8 @@ static const struct {
 	{ "an unknown UUID", "", "ffffffff-4455-6677-8899-aabbccddeeff", 0,
 	  "none of its 2 systems (S1, S2) has this machine's UUID ffffffff-4455-6677-8899-aabbccddeeff: "
 	  "set System" },
+	{ "a UUID that was never set, on both sides", "", "00000000-0000-0000-0000-000000000000", 0,
+	  "none of its 2 systems (S1, S2) has this machine's UUID (not known): set System" },
 	{ "a system that is not there", "System=S3", "", 0, "no system S3; it has S1, S2" },
 	{ "a chassis that is not there", "Chassis=X", "", 0, "no chassis X; it has Enc, B1, B2, Tray, Psu" },
 };

@@ -294,7 +294,7 @@ static void add_collections(void)
 			}
 		(void)snprintf(path, sizeof(path), V1 "/Systems/S%d", i);
 		add(path, system_broken[i] ? STATUS : WHOLE,
-		    "\"UUID\":\"00000000-0000-0000-0000-00000000000%d\",\"Links\":{\"Chassis\":[%s]}", i,
+		    "\"UUID\":\"00000000-0000-0000-0000-10000000000%d\",\"Links\":{\"Chassis\":[%s]}", i,
 		    links);
 	}
 	(void)snprintf(path, sizeof(path), V1 "/Chassis");
@@ -524,7 +524,7 @@ static void check_named(int rc, uint64_t mask, const struct errmsg *err)
 
 static bool try_tree(uint32_t seed, const char *chassis_names)
 {
-	static const char uuid[] = "00000000-0000-0000-0000-000000000000";
+	static const char uuid[] = "00000000-0000-0000-0000-100000000000";
 	struct redfish_conf conf = { .url = "https://bmc", .controls = 1 };
 	struct redfish_sample s = { 0 };
 	struct redfish_walk *w = NULL;
@@ -571,8 +571,9 @@ static bool try_tree(uint32_t seed, const char *chassis_names)
 #define ENV(path) "\"EnvironmentMetrics\":" LINK(path "/EnvironmentMetrics")
 #define POWER(path) "\"Power\":" LINK(path "/Power")
 #define S0 "/Systems/S0"
-#define UUID0 "\"UUID\":\"00000000-0000-0000-0000-000000000000\""
+#define UUID0 "\"UUID\":\"00000000-0000-0000-0000-100000000000\""
 #define OF_S0 "\"ComputerSystems\":[" LINK(S0) "]"
+#define SENSOR(id) "/Chassis/S0/Sensors/" id
 #define WITHIN(path) "\"ContainedBy\":" LINK(path)
 
 static const struct machine {
@@ -807,6 +808,95 @@ static const struct machine {
 					       "/Chassis/Main/Sensors/total_power") "]" },
 	    { "/Chassis/Main/Sensors/cpu_power", "\"Reading\":60" },
 	    { "/Chassis/Main/Sensors/total_power", "\"Reading\":312" } } },
+	{ "two systems with this machine's UUID, as in DMTF's public-compose-action",
+	  NULL,
+	  NULL,
+	  0,
+	  "2 of its 2 systems (S0, S1) have this machine's UUID 00000000-0000-0000-0000-100000000000: "
+	  "set System",
+	  { { "/Systems", "\"Members\":[" LINK(S0) "," LINK("/Systems/S1") "]" },
+	    { S0, UUID0 "," LINKS("\"Chassis\":[" LINK("/Chassis/A") "]") },
+	    { "/Systems/S1", UUID0 "," LINKS("\"Chassis\":[" LINK("/Chassis/B") "]") },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/A") "," LINK("/Chassis/B") "]" },
+	    { "/Chassis/A", POWER("/Chassis/A") },
+	    { "/Chassis/B", POWER("/Chassis/B") },
+	    { "/Chassis/A/Power", CONSUMED("312") },
+	    { "/Chassis/B/Power", CONSUMED("400") } } },
+	{ "a virtual machine with its host's UUID, as in DMTF's public-applications",
+	  NULL,
+	  NULL,
+	  312000,
+	  "PowerConsumedWatts of chassis Main",
+	  { { "/Systems", "\"Members\":[" LINK("/Systems/VM1") "," LINK(S0) "]" },
+	    { "/Systems/VM1", "\"SystemType\":\"Virtual\"," UUID0 },
+	    { S0, "\"SystemType\":\"Physical\"," UUID0 "," LINKS("\"Chassis\":[" LINK("/Chassis/Main") "]") },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/Main") "]" },
+	    { "/Chassis/Main", POWER("/Chassis/Main") "," LINKS(OF_S0) },
+	    { "/Chassis/Main/Power", CONSUMED("312") } } },
+	{ "a card whose DPU is a system of its own, as in DMTF's public-smartnic",
+	  NULL,
+	  NULL,
+	  312000,
+	  "chassis Card: PowerWatts 75.0 W: not counted, it is within chassis Main",
+	  { { "/Systems", "\"Members\":[" LINK(S0) "," LINK("/Systems/SoC") "]" },
+	    { S0, "\"SystemType\":\"Physical\"," UUID0 "," LINKS("\"Chassis\":[" LINK("/Chassis/Main") "]") },
+	    { "/Systems/SoC", "\"SystemType\":\"DPU\"," LINKS("\"Chassis\":[" LINK("/Chassis/Card") "]") },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/Main") "," LINK("/Chassis/Card") "]" },
+	    { "/Chassis/Main", ENV("/Chassis/Main") "," LINKS(OF_S0) },
+	    { "/Chassis/Main/EnvironmentMetrics", WATTS("312") },
+	    { "/Chassis/Card", ENV("/Chassis/Card") "," LINKS("\"ComputerSystems\":[" LINK(
+				       "/Systems/SoC") "]," WITHIN("/Chassis/Main")) },
+	    { "/Chassis/Card/EnvironmentMetrics", WATTS("75") } } },
+	{ "the card alone shows power",
+	  NULL,
+	  NULL,
+	  0,
+	  "chassis Card shows 75.0 W, but belongs to several systems: Chassis=Card counts it",
+	  { { "/Systems", "\"Members\":[" LINK(S0) "," LINK("/Systems/SoC") "]" },
+	    { S0, "\"SystemType\":\"Physical\"," UUID0 "," LINKS("\"Chassis\":[" LINK("/Chassis/Main") "]") },
+	    { "/Systems/SoC", "\"SystemType\":\"DPU\"," LINKS("\"Chassis\":[" LINK("/Chassis/Card") "]") },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/Main") "," LINK("/Chassis/Card") "]" },
+	    { "/Chassis/Main", LINKS(OF_S0) },
+	    { "/Chassis/Card", ENV("/Chassis/Card") "," LINKS(WITHIN("/Chassis/Main")) },
+	    { "/Chassis/Card/EnvironmentMetrics", WATTS("75") } } },
+	{ "the DPU itself is the node",
+	  NULL,
+	  NULL,
+	  75000,
+	  "chassis Main: PowerWatts 312.0 W: not counted, it belongs to several systems",
+	  { { "/Systems", "\"Members\":[" LINK("/Systems/Host") "," LINK(S0) "]" },
+	    { "/Systems/Host",
+	      "\"SystemType\":\"Physical\"," LINKS("\"Chassis\":[" LINK("/Chassis/Main") "]") },
+	    { S0, "\"SystemType\":\"DPU\"," UUID0 "," LINKS("\"Chassis\":[" LINK("/Chassis/Card") "]") },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/Main") "," LINK("/Chassis/Card") "]" },
+	    { "/Chassis/Main", ENV("/Chassis/Main") },
+	    { "/Chassis/Main/EnvironmentMetrics", WATTS("312") },
+	    { "/Chassis/Card", ENV("/Chassis/Card") "," LINKS(OF_S0 "," WITHIN("/Chassis/Main")) },
+	    { "/Chassis/Card/EnvironmentMetrics", WATTS("75") } } },
+	{ "many sensors of parts, a current, and the node's input (Cray EX)",
+	  NULL,
+	  NULL,
+	  0,
+	  "alone; sensor ChassisVoltageRegulator0InputPower (Node) shows 467.0 W; if this is the whole node",
+	  { { "/Systems", "\"Members\":[" LINK(S0) "]" },
+	    { S0, UUID0 },
+	    { "/Chassis", "\"Members\":[" LINK("/Chassis/Mezz") "," LINK("/Chassis/S0") "]" },
+	    { "/Chassis/Mezz", "\"Sensors\":" LINK("/Chassis/Mezz/Sensors") },
+	    { "/Chassis/Mezz/Sensors",
+	      "\"Members\":[" LINK("/Chassis/Mezz/Sensors/SystemPowerCurrent") "," LINK(
+		      "/Chassis/Mezz/Sensors/PowerA") "]" },
+	    { "/Chassis/Mezz/Sensors/SystemPowerCurrent", "\"Reading\":0.7,\"ReadingUnits\":\"A\"" },
+	    { "/Chassis/Mezz/Sensors/PowerA",
+	      "\"Name\":\"Outlet A1\",\"Reading\":427,\"ReadingUnits\":\"W\"" },
+	    { "/Chassis/S0", "\"Sensors\":" LINK("/Chassis/S0/Sensors") },
+	    { "/Chassis/S0/Sensors",
+	      "\"Members\":[" LINK(SENSOR("MemorySubsystem1Power")) "," LINK(SENSOR(
+		      "Chassis2InputPower")) "," LINK(SENSOR("ChassisVoltageRegulator0InputPower")) "]" },
+	    { SENSOR("MemorySubsystem1Power"), "\"Reading\":8,\"ReadingUnits\":\"W\"" },
+	    { SENSOR("Chassis2InputPower"),
+	      "\"Name\":\"PDB INRUSH CPU\",\"Reading\":311.6,\"ReadingUnits\":\"W\"" },
+	    { SENSOR("ChassisVoltageRegulator0InputPower"),
+	      "\"Name\":\"Node\",\"Reading\":467,\"ReadingType\":\"Power\",\"ReadingUnits\":\"W\"" } } },
 };
 
 static void make_machine(const struct machine *m)
@@ -840,7 +930,7 @@ static void test_machine(const struct machine *m)
 	if (m->key)
 		(void)snprintf(!strcmp(m->key, "Chassis") ? conf.chassis : conf.power_at,
 			       sizeof(conf.chassis), "%s", m->value);
-	if (redfish_walk_create(&conf, "00000000-0000-0000-0000-000000000000", -1, &w, &err) < 0)
+	if (redfish_walk_create(&conf, "00000000-0000-0000-0000-100000000000", -1, &w, &err) < 0)
 		return;
 	rc = redfish_walk_ask(w, &s, &err);
 	redfish_walk_tell(w, take_line);
