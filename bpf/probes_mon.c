@@ -134,29 +134,37 @@ static enum probes_why probe_tasks(const struct kernel_has *k, struct probes_bpf
 }
 
 /*
- * TCP needs a tracepoint. Without the iterator over sockets, which needs marks on them, a socket is
- * counted when it closes.
+ * Whether listing marked sockets is safe. Kernels whose elements have a state (7.x) set the pointer that
+ * bpf_sk_storage_map's show() follows to NULL when a socket goes, without holding up the iterator: it reads
+ * address 0x88, and the kernel kills the reader or panics. Seen with 7.2.13.
+ */
+static bool can_list_sockets(const struct kernel_has *k)
+{
+	return kernel_has_iterator(k, "bpf_iter_bpf_sk_storage_map") &&
+	       !kernel_has_member(k, "bpf_local_storage_elem", "state");
+}
+
+/*
+ * TCP needs a tracepoint. Where sockets cannot be listed, one is counted when it closes. Without marks on
+ * them, there is no list either.
  */
 static enum probes_why probe_tcp(const struct kernel_has *k, struct probes_bpf *skel,
 				 struct probes_meta *meta)
 {
+	bool has_marks = kernel_has_function(k, "bpf_sk_storage_get_tracing"); /* 5.11, 8e4597c627fb */
+
 	if (kernel_has_tracepoint(k, "inet_sock_set_state") < 3)
 		return PROBES_NO_HOOK;
 	if (!kernel_has_member(k, "sock", "sk_cgrp_data"))
 		return PROBES_NO_FIELD;
-	/* for tracing programs since 5.11 (8e4597c627fb) */
-	skel->rodata->has_live_tcp = kernel_has_function(k, "bpf_sk_storage_get_tracing") &&
-				     kernel_has_iterator(k, "bpf_iter_bpf_sk_storage_map");
-	if (skel->rodata->has_live_tcp) {
+	skel->rodata->has_marks = has_marks;
+	if (has_marks && can_list_sockets(k))
 		meta->features |= PROBES_HAS_LIVE_TCP;
-	} else {
+	else
 		drop_program(skel, "sockets");
-		/*
-		 * without marks, the second program would count twice; such a kernel does not need
-		 * it
-		 */
+	/* without marks, the second program would count twice; such a kernel does not need it */
+	if (!has_marks)
 		drop_program(skel, "tcp_state_again");
-	}
 	return PROBES_OK;
 }
 

@@ -56,7 +56,7 @@ struct {
 } tcp_socks SEC(".maps");
 
 /* Set by the loader: bpf_sk_storage_get() works in tracing programs (since 5.11, 8e4597c627fb). */
-const volatile bool has_live_tcp;
+const volatile bool has_marks;
 
 /*
  * Returns the payload bytes sent, each counted once. There are two counts, and each can be too
@@ -152,7 +152,7 @@ static __always_inline int tcp_change(struct sock *sk, int oldstate, int newstat
 	if (newstate == TCP_CLOSE) {
 		if (oldstate == TCP_CLOSE || oldstate == TCP_LISTEN)
 			return 0;
-	} else if (!has_live_tcp || (newstate != TCP_ESTABLISHED && newstate != TCP_SYN_SENT)) {
+	} else if (!has_marks || (newstate != TCP_ESTABLISHED && newstate != TCP_SYN_SENT)) {
 		return 0;
 	}
 	tp = bpf_skc_to_tcp_sock(sk); /* NULL: DCCP, SCTP, or an MPTCP socket (its subflows are TCP) */
@@ -161,7 +161,7 @@ static __always_inline int tcp_change(struct sock *sk, int oldstate, int newstat
 	slot = slot_of_sock(sk);
 	if (!slot)
 		return 0;
-	if (has_live_tcp)
+	if (has_marks)
 		mark = bpf_sk_storage_get(&tcp_socks, sk, NULL,
 					  newstate == TCP_SYN_SENT ? 0 : BPF_SK_STORAGE_GET_F_CREATE);
 	if (newstate == TCP_CLOSE) {

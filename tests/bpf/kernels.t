@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kernels.t ["VMLINUZ [OPTION]"...]: BPF programs, counters and profiles on other kernels than this machine's [Debian's 5.10,
 # 6.1, 6.12, 6.12 with preempt=full, and that of unstable, 7.x, which preempts]. Each is booted with OPTION in an emulated
-# guest (no KVM needed, a minute or two), in which the unit tests below run on cgroup v2, and those of V1 also on the v1
-# freezer. Not part of `make check`. BUILDDIR names the build, QEMU the emulator.
+# guest (no KVM needed, a minute or two), in which the unit tests below run on cgroup v2, those of BARE also without
+# tracefs, and those of V1 also on the v1 freezer. Not part of `make check`. BUILDDIR names the build, QEMU the emulator,
+# TESTS the tests if not all.
 top=$(readlink -f "$(dirname "$0")/../..")
 # shellcheck disable=SC1091
 . "$top/tests/tap/tap.sh"
 # shellcheck disable=SC1091
 . "$top/tests/guest/vm.sh"
 
-V2="probes slots skips taskcount nodeprobes stepgroup tcpcount netcount perf stacks offcpu"
+V2=${TESTS:-"probes slots skips taskcount nodeprobes stepgroup tcpcount netcount perf stacks offcpu"}
+BARE="skips"
 V1="taskcount"
+[ -z "${TESTS:-}" ] || { [[ " $TESTS " == *" $BARE "* ]] || BARE=; [[ " $TESTS " == *" $V1 "* ]] || V1=; }
 
 build=${BUILDDIR:-$PWD}
 ! why=$(vm_missing) || skip_all "$why"
@@ -32,7 +35,7 @@ trap 'rm -rf "$work"' EXIT
 
 guest=$work/guest
 mkdir -p "$guest"/{bin,proc,sys,dev,tmp}
-vm_add_busybox "$guest" sh cat mkdir mount umount uname sleep yes head true false poweroff insmod
+vm_add_busybox "$guest" sh cat mkdir mount umount uname sleep grep yes head true false poweroff insmod
 vm_add_program "$guest" "$build/bpf/ceems-bpf" /build/bpf/ceems-bpf
 # busybox's makes no veth
 ! path=$(PATH=$PATH:/usr/sbin:/sbin command -v ip) || vm_add_program "$guest" "$path" /bin/ip
@@ -47,6 +50,9 @@ for module in /modules/*.ko; do insmod "\$module"; done
 export top_builddir=/build
 mount -t cgroup2 c /sys/fs/cgroup; echo +pids >/sys/fs/cgroup/cgroup.subtree_control
 for test in $V2; do /build/test_\$test; echo "GUEST v2 \$test \$?"; done
+umount /sys/kernel/tracing
+for test in $BARE; do /build/test_\$test; echo "GUEST bare \$test \$?"; done
+mount -t tracefs t /sys/kernel/tracing
 umount /sys/fs/cgroup
 mount -t tmpfs c /sys/fs/cgroup; mkdir /sys/fs/cgroup/freezer
 if mount -t cgroup -o freezer f /sys/fs/cgroup/freezer; then
@@ -109,6 +115,10 @@ for row in "$@"; do
 		grep -aq "^GUEST v2 $test 0" "$work/console"
 		ok $? "$name: $test"
 	done
+	for test in $BARE; do
+		grep -aq "^GUEST bare $test 0" "$work/console"
+		ok $? "$name: $test without tracefs"
+	done
 	for test in $V1; do
 		grep -aq "^GUEST v1 $test 0" "$work/console"
 		ok $? "$name: $test on cgroup v1"
@@ -116,6 +126,9 @@ for row in "$@"; do
 	if grep -aq '# SKIP' "$work/console"; then
 		grep -a '# SKIP' "$work/console" | sort | uniq -c | sed 's/^/# skipped in the guest: /'
 	fi
-	grep -a '^not ok' -A 2 "$work/console" | sed 's/^/# /'
+	grep -a 'ended threads were counted' "$work/console"
+	# the kernel may write into a line
+	grep -aE 'not ok|^# one ended with' -A 2 "$work/console" | sed 's/^/# /'
+	grep -a '^GUEST .* [1-9][0-9]*$' "$work/console" | sed 's/^/# ended with: /'
 done
 done_testing

@@ -845,11 +845,10 @@ static void test_steps(void)
 			one_step(&step[i], 1000 * i + 7);
 	}
 	for (i = 0; i < STEPS; i++) {
-		struct seen n;
-		bool well = ended_well(pid[i]);
+		const uint64_t bytes = 1000 * i + 7;
 
-		n = look(&step[i]);
-		right += well && n.sent == 1000 * i + 7 && n.received == n.sent && n.connections == 2;
+		/* the last packet may come after the end of the process */
+		right += ended_well(pid[i]) && is_seen_within(&step[i], bytes, bytes, 2, TIMEOUT_NS);
 	}
 	is_u64(right, STEPS, "each has its own bytes");
 	for (i = 0; i < STEPS; i++)
