@@ -54,12 +54,13 @@ is_later() {
 
 declare -A size=() is_shrunk=() missing_uj=() is_paused=() runs=()
 jobs=()
-# begin NODES ARG...: submits a job on NODES nodes, and waits until it has used each
+# begin NODES ARG...: submits a job on NODES nodes, and waits until it has used each. Without --ntasks-per-node: Slurm 24.11
+# then refuses to take a node from the running job ("Job is no longer pending execution").
 begin() {
 	local n=$1
 
 	shift
-	job=$(submit "user$((RANDOM % 3 + 1))" -N"$n" -n"$n" --ntasks-per-node=1 --requeue --no-kill -o /dev/null "$@" \
+	job=$(submit "user$((RANDOM % 3 + 1))" -N"$n" -n"$n" --requeue --no-kill -o /dev/null "$@" \
 		--wrap "srun $busy; exec $busy")
 	jobs+=("$job")
 	size[$job]=$n
