@@ -42,6 +42,17 @@ int confine_caps(uint64_t kept)
 
 /* --- system calls -------------------------------------------------------------------------- */
 
+#if defined(__x86_64__)
+#define NATIVE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE AUDIT_ARCH_AARCH64
+#endif
+/* LeakSanitizer traces its own process at the end */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#undef NATIVE
+#endif
+
+#ifdef NATIVE
 /* What a parser that writes one file has no use for, and what attacks on the kernel begin with. */
 static const uint32_t refused[] = {
 	/* other programs */
@@ -104,17 +115,6 @@ static const uint32_t refused[] = {
 	SYS_setgroups,
 };
 
-#if defined(__x86_64__)
-#define NATIVE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE AUDIT_ARCH_AARCH64
-#endif
-/* LeakSanitizer traces its own process at the end */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#undef NATIVE
-#endif
-
-#ifdef NATIVE
 #define X32_BIT 0x40000000u
 
 #define FIELD(name) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, name))
