@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recorder_defaults.c - nodes that charge their jobs with the world mean although this ceems.conf has the site's
- * emission factor. Slurm does not send ceems.conf to nodes (configless or not), so such a node lacks it.
+ * recorder_defaults.c - nodes that charge their jobs with the world mean although this ceems.conf has the
+ * site's emission factor. Slurm does not send ceems.conf to nodes (configless or not), so such a node
+ * lacks it.
  */
 #include "recorder/recorder.h"
 

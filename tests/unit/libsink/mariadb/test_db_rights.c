@@ -390,7 +390,7 @@ static void test_leaks(void)
 }
 
 static char hints[2048], texts[4096];
-static int wrong; /* how many findings of `ceems check` are errors */
+static int wrong;	/* how many findings of `ceems check` are errors */
 static char found[256]; /* what is good */
 
 static void note_hint(void *ctx, enum sink_health health, enum setting setting, const char *hint,
